@@ -1,0 +1,117 @@
+import { z } from "zod";
+
+const senders = z.union([z.literal("*"), z.array(z.string().min(1))]);
+
+export const Binding = z.object({
+  channel: z.string().min(1),
+  /** `<channel>:<place>`. */
+  address: z.string().min(1),
+  mode: z.enum(["both", "listen", "speak"]).default("both"),
+  trace: z.enum(["off", "short", "full"]).default("short"),
+  threads: z.enum(["shared", "separate"]).default("shared"),
+});
+export type Binding = z.infer<typeof Binding>;
+
+const settings = {
+  name: z.string().min(1).max(255),
+  bot_id: z.string().min(1).max(255),
+  assistant_name: z.string().min(1).max(64),
+  aliases: z.array(z.string().min(1).max(64)),
+  trigger: z.union([z.enum(["always", "mention", "sticky"]), z.object({ pattern: z.string().min(1).max(1000) })]),
+  sticky_s: z.int().min(0),
+  allow: senders,
+  read: senders,
+  allow_bots: z.boolean(),
+  loop_limit: z.int().min(1),
+  while_busy: z.enum(["steer", "queue", "collect", "interrupt"]),
+  quiet_ms: z.int().min(0).max(60_000),
+  expire_after_s: z.int().min(1).nullable(),
+  model: z.string().nullable(),
+  fallback_model: z.string().nullable(),
+  system_prompt: z.string().nullable(),
+  notices: z.enum(["system", "tail"]),
+  thread_context_role: z.enum(["user", "system"]),
+  edits: z.enum(["note", "rewrite", "keep"]),
+  time_zone: z.string().refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
+  shell_allow: z.array(z.string()),
+  budget: z.object({
+    usd_per_day: z.number().min(0).nullable().default(null),
+    tokens_per_day: z.int().min(0).nullable().default(null),
+    usd_per_person_per_day: z.number().min(0).nullable().default(null),
+  }),
+  bindings: z.array(Binding).max(100),
+};
+
+export const Chat = z.object({ jid: z.string().min(1).max(255), ...settings });
+export type Chat = z.infer<typeof Chat>;
+
+/** What may be changed of a chat: everything but its name in the world. Unknown keys are mistakes, said so. */
+export const ChatPatch = z.strictObject(settings).partial();
+export type ChatPatch = z.infer<typeof ChatPatch>;
+
+const JID = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters");
+
+/** The body that registers a chat; only `jid` is required. */
+export const NewChat = ChatPatch.extend({ jid: JID });
+export type NewChat = z.infer<typeof NewChat>;
+
+/** A chat with everything not given filled in. */
+export function chatWithDefaults(given: NewChat, assistantName: string, aliases: readonly string[]): Chat {
+  const name = given.assistant_name ?? assistantName;
+  return {
+    name: given.jid,
+    bot_id: slug(name),
+    assistant_name: name,
+    aliases: [...aliases],
+    trigger: "mention",
+    sticky_s: 120,
+    allow: "*",
+    read: "*",
+    allow_bots: false,
+    loop_limit: 5,
+    while_busy: "steer",
+    quiet_ms: 0,
+    expire_after_s: null,
+    model: null,
+    fallback_model: null,
+    system_prompt: null,
+    notices: "system",
+    thread_context_role: "user",
+    edits: "note",
+    time_zone: "UTC",
+    shell_allow: [],
+    budget: { usd_per_day: null, tokens_per_day: null, usd_per_person_per_day: null },
+    bindings: [],
+    ...withoutUndefined(given),
+    jid: given.jid,
+  };
+}
+
+function slug(name: string): string {
+  const plain = name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return plain || "assistant";
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,126 @@
+import { z } from "zod";
+import { firstBadCharacter } from "./text.js";
+
+/** Bytes of UTF-8 one message's content may have. */
+export const MAX_CONTENT_BYTES = 1024 * 1024;
+/** Bytes of JSON one message's metadata may have. */
+export const MAX_METADATA_BYTES = 256 * 1024;
+const MAX_METADATA_DEPTH = 32;
+
+/** Only the built-in terminal speaks without a namespace. */
+export const TERMINAL_SENDER = "tui-user";
+
+const SENDER_ID = /^[a-z0-9][a-z0-9_.-]{0,62}:[^\s\p{Cc}\p{Cf}\p{Cs}]{1,255}$/u;
+
+const word = z.string().min(1).max(255);
+const sound = (text: string): boolean => firstBadCharacter(text) === null;
+const wellFormed = z.string().refine(sound, "holds a lone surrogate or U+0000, which cannot be kept");
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
+
+export const Entity = z.looseObject({
+  offset: z.int().min(0),
+  length: z.int().min(0),
+  type: word,
+  id: z.string().nullish(),
+});
+
+/**
+ * Who said it, where, and how it came in. Stored as given; `content` stays free of all of it.
+ * Extra keys are kept. Optional fields may be null.
+ */
+export const IngestMessageMetadata = z
+  .looseObject({
+    /** Channel identifier, such as `slack`. */
+    source: word.regex(/^[a-z0-9][a-z0-9_.-]*$/, "expected lower-case letters, digits, _ . or -"),
+    /** `<namespace>:<external id>`. */
+    sender_id: z
+      .string()
+      .refine(
+        (id) => id === TERMINAL_SENDER || SENDER_ID.test(id),
+        'expected "<namespace>:<external id>" without spaces, such as "slack:U06STGBF4Q0"',
+      ),
+    /** Label for people and for attribution. */
+    sender_display_name: wellFormed.max(1024),
+    sender_type: z.enum(["human", "bot"]),
+    channel_external_id: optional(z.string().max(1024)),
+    external_message_id: optional(z.string().min(1).max(1024)),
+    mention_token: optional(z.string().max(1024)),
+    thread_context: optional(wellFormed),
+    thread_id: optional(z.string().min(1).max(1024)),
+    is_from_me: optional(z.boolean()),
+    passive: optional(z.boolean()),
+    trigger_rag: optional(z.boolean()),
+    recipient_id: optional(z.string().max(1024)),
+    reply_to: optional(z.string().max(1024)),
+    entities: optional(z.array(Entity).max(1000)),
+  })
+  .refine((metadata) => depthOf(metadata, MAX_METADATA_DEPTH) <= MAX_METADATA_DEPTH, {
+    error: `nested deeper than ${MAX_METADATA_DEPTH} levels`,
+  })
+  .refine((metadata) => JSON.stringify(metadata).length <= MAX_METADATA_BYTES, {
+    error: `larger than ${MAX_METADATA_BYTES} bytes`,
+  });
+export type IngestMessageMetadata = z.infer<typeof IngestMessageMetadata>;
+
+export const IngestAttachment = z
+  .object({
+    name: wellFormed.min(1).max(255),
+    mime_type: z.string().regex(/^[\w.+-]+\/[\w.+-]+$/, "expected a media type such as image/png"),
+    data: z.base64().optional(),
+    url: z.url({ protocol: /^https?$/ }).optional(),
+  })
+  .refine((attachment) => (attachment.data === undefined) !== (attachment.url === undefined), {
+    error: "give either data (base64) or url",
+  });
+export type IngestAttachment = z.infer<typeof IngestAttachment>;
+
+const body = {
+  /** What the human typed, character for character. */
+  content: wellFormed,
+  msg_metadata: IngestMessageMetadata,
+  message_id: word
+    .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters")
+    .nullish(),
+  attachments: z.array(IngestAttachment).max(32).nullish(),
+  timestamp: z.iso.datetime({ offset: true }).nullish(),
+};
+const saysSomething = (message: { content: string; attachments?: unknown[] | null | undefined }): boolean =>
+  message.content !== "" || (message.attachments?.length ?? 0) > 0;
+const EMPTY = { path: ["content"], error: "expected text, or an attachment" };
+
+/** The body of `submit` and `passive`. */
+export const SubmitBody = z.object(body).refine(saysSomething, EMPTY);
+export type SubmitBody = z.infer<typeof SubmitBody>;
+
+/** The body of `inject`: a program adds a message. */
+export const InjectBody = z
+  .object({
+    ...body,
+    role: z.enum(["user", "system"]).default("user"),
+    run: z.boolean().default(false),
+    notify: z.boolean().default(false),
+  })
+  .refine(saysSomething, EMPTY);
+export type InjectBody = z.input<typeof InjectBody>;
+
+export const ADMISSIONS = ["run", "ambient", "passive", "command", "ignored"] as const;
+export type Admission = (typeof ADMISSIONS)[number];
+
+/** What every way in answers, once the message is durable. */
+export const IngestAnswer = z.object({
+  message_id: z.string(),
+  chat_jid: z.string(),
+  seq: z.int(),
+  duplicate: z.boolean(),
+  admission: z.enum(ADMISSIONS),
+  reason: z.string(),
+});
+export type IngestAnswer = z.infer<typeof IngestAnswer>;
+
+function depthOf(value: unknown, limit: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (limit < 0) return 1;
+  let deepest = 0;
+  for (const inner of Object.values(value)) deepest = Math.max(deepest, depthOf(inner, limit - 1));
+  return deepest + 1;
+}

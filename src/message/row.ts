@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { MESSAGE_TYPES } from "./audience.js";
+
+export const ATTACHMENT_STATES = ["delivered", "transcribed", "unavailable"] as const;
+
+export const AttachmentRow = z.object({
+  name: z.string(),
+  mime_type: z.string(),
+  size: z.int(),
+  sha256: z.string().nullable(),
+  state: z.enum(ATTACHMENT_STATES),
+  reason: z.string().nullable(),
+});
+export type AttachmentRow = z.infer<typeof AttachmentRow>;
+
+/** One utterance of one sender, as stored and as the API gives it. */
+export const MessageRow = z.object({
+  id: z.string(),
+  chat_jid: z.string(),
+  /** The order of the chat: without gaps, handed out at commit. */
+  seq: z.int(),
+  sender: z.string(),
+  sender_name: z.string(),
+  content: z.string(),
+  /** ISO-8601 UTC, for people. */
+  timestamp: z.string(),
+  is_from_me: z.boolean(),
+  message_type: z.enum(MESSAGE_TYPES),
+  metadata: z.record(z.string(), z.unknown()),
+  turn_id: z.string().nullable(),
+  call_id: z.string().nullable(),
+  /** Which part of the call's answer this is, from 0. */
+  part: z.int().nullable(),
+  attachments: z.array(AttachmentRow),
+  /** 0 until edited; `content` is always the newest. */
+  revision: z.int(),
+  edited_at: z.string().nullable(),
+  deleted_at: z.string().nullable(),
+});
+export type MessageRow = z.infer<typeof MessageRow>;

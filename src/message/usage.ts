@@ -1,0 +1,48 @@
+/** Money, in US dollars, for each class of tokens. */
+export type Cost = { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
+
+/** The four classes are disjoint: a cached token is not counted again as input. Reasoning is part of output. */
+export type Usage = {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens?: number;
+  /** null when the model's price is unknown: unknown is not free. */
+  cost: Cost | null;
+};
+
+export const Usage = {
+  none: (): Usage => ({
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cost: null,
+  }),
+  /** How much of the model's window a call filled. */
+  contextSize: (usage: Usage): number =>
+    usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
+  /** The sum of two; its cost is unknown as soon as one of them is. */
+  add: (a: Usage, b: Usage): Usage => {
+    const reasoning = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0);
+    return {
+      inputTokens: a.inputTokens + b.inputTokens,
+      outputTokens: a.outputTokens + b.outputTokens,
+      cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+      cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+      ...(a.reasoningTokens === undefined && b.reasoningTokens === undefined ? {} : { reasoningTokens: reasoning }),
+      cost: a.cost && b.cost ? addCost(a.cost, b.cost) : null,
+    };
+  },
+};
+
+function addCost(a: Cost, b: Cost): Cost {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    total: a.total + b.total,
+  };
+}

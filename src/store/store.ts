@@ -1,0 +1,263 @@
+import type {
+  Admission,
+  AttachmentRow,
+  BlockKind,
+  Break,
+  CallEnvelope,
+  Chat,
+  Delivery,
+  DeliveryState,
+  LeftOut,
+  LoggedEvent,
+  MessageRow,
+  OutcomeWord,
+  Source,
+  TerminalOutcome,
+} from "../message/index.js";
+
+/**
+ * Where words are kept. Facts are written by one call, all or nothing; work is claimed under a lease.
+ * Every implementation passes the suite in `contract.ts`.
+ */
+export type Store = {
+  /** Write facts together, or none of them. Resolves once they are durable. */
+  commit(batch: Batch): Promise<CommitResult>;
+  /** Take free lanes that have work due, oldest first. Each claim carries a new fencing number. */
+  claim(request: ClaimRequest): Promise<Claim[]>;
+  /** Keep a lease. False when somebody else has the lane by now. */
+  renew(lease: Lease, until: number): Promise<boolean>;
+  /** Finish or postpone work and write what it led to, together; `release` gives the lane back. */
+  settle(settlement: Settlement): Promise<CommitResult>;
+  /** Told after something new became durable, here or in another process: look again. Returns how to stop. */
+  subscribe(listener: (news: News) => void): () => void;
+  read: StoreReads;
+  close(): Promise<void>;
+};
+
+export type Batch = { expect?: Expectation[]; facts: Fact[] };
+
+/** What must still be true at the moment of the commit. */
+export type Expectation =
+  /** We still hold the lane; otherwise `fenced`. */
+  | { type: "lease"; lane: string; fence: number }
+  /** The message has no terminal outcome yet; otherwise `conflict`. */
+  | { type: "pending"; chat_jid: string; message_id: string }
+  /** The chat is not registered yet; otherwise `conflict`. */
+  | { type: "chat_absent"; jid: string }
+  /** The chat is registered; otherwise `conflict`. */
+  | { type: "chat_present"; jid: string }
+  /** The head of the thread has not moved; otherwise `conflict`. */
+  | { type: "head"; chat_jid: string; thread_id: string; entry_id: string | null }
+  /** The message has been revised this often; otherwise `conflict`. */
+  | { type: "revision"; chat_jid: string; message_id: string; revision: number };
+
+export type CommitResult =
+  | { status: "committed"; seqs: Record<string, number> }
+  /** A message of the batch is already there; nothing of the batch was written. */
+  | { status: "duplicate"; message: MessageRow; inbound: Inbound | null }
+  | { status: "fenced"; lane: string }
+  | { status: "conflict"; expectation: Expectation | null; why: string };
+
+/** The store cannot write or read now (disk full, locked, connection lost). Nothing was half-written; try again. */
+export class StoreUnavailable extends Error {
+  override name = "StoreUnavailable";
+}
+
+export type Fact =
+  | { type: "message"; message: NewMessage }
+  | { type: "inbound"; inbound: Inbound }
+  | { type: "outcome"; chat_jid: string; message_id: string; outcome: TerminalOutcome; reason: string; turn_id: string | null; at: string }
+  | { type: "revision"; chat_jid: string; message_id: string; content: string | null; at: string }
+  | { type: "attachment"; chat_jid: string; message_id: string; index: number; attachment: AttachmentRow; bytes: Uint8Array | null }
+  | { type: "work"; work: Work }
+  | { type: "delivery"; delivery: Delivery; work: Work }
+  | { type: "delivery_state"; id: string; state: DeliveryState; reason: string | null; external_id: string | null; attempts: number; last_error: string | null; retry_at: string | null; at: string }
+  | { type: "turn_started"; turn: Turn }
+  | { type: "turn_ended"; turn_id: string; chat_jid: string; status: TurnStatus; at: string }
+  | { type: "entry"; entry: Entry }
+  /** Moves the head; the move itself is recorded. */
+  | { type: "head"; chat_jid: string; thread_id: string; entry_id: string | null; reason: string; at: string }
+  | { type: "label"; chat_jid: string; folded: string; label: string; sender: string }
+  | { type: "call_started"; call: CallEnvelope; request: RequestList }
+  /** Text and thinking so far, while the answer streams. Cleared by `call_ended`: from then on the rows have the words. */
+  | { type: "call_partial"; call_id: string; parts: PartialPart[] }
+  | { type: "call_ended"; call: CallEnvelope; leftovers: Leftover[] }
+  /** Inserts or replaces; its bindings replace the chat's earlier ones. An address bound elsewhere is a conflict. */
+  | { type: "chat"; chat: Chat; at: string }
+  | { type: "chat_removed"; jid: string; at: string }
+  /** Somebody spoke at an address that belongs to no chat. Counted; the words are not kept. */
+  | { type: "knock"; address: string; channel: string; name: string; at: string }
+  | { type: "token"; token: Token }
+  | { type: "token_removed"; id: string };
+
+/** A message about to be stored: the store hands out `seq`. */
+export type NewMessage = Omit<MessageRow, "seq" | "attachments" | "revision" | "edited_at" | "deleted_at"> & {
+  /** Equal within a chat means the same platform message. Null: it can only be told by its id. */
+  dedupe_key: string | null;
+  /** `Idempotency-Key` of the request, with a hash of its body. A reuse with another body is a conflict. */
+  idempotency: { key: string; body_sha256: string } | null;
+  /** Waits to be put on the tree by a turn. Rows that a turn writes itself, and host rows, do not. */
+  untaken: boolean;
+  /** The thread whose turns may take it; "" is the chat's main thread. */
+  thread_id: string;
+};
+
+/** What a message is, decided when it came in, and what became of it. */
+export type Inbound = {
+  chat_jid: string;
+  message_id: string;
+  admission: Admission;
+  reason: string;
+  outcome: OutcomeWord;
+  outcome_reason: string;
+  turn_id: string | null;
+};
+
+export const WORK_KINDS = ["turn", "delivery", "fetch"] as const;
+export type WorkKind = (typeof WORK_KINDS)[number];
+
+/** A piece of durable work. Work of one lane is done in order, by one holder at a time. */
+export type Work = {
+  id: string;
+  kind: WorkKind;
+  /** `turn:<chat>`, `turn:<chat>#<thread>`, `delivery:<address>#<thread>`, … */
+  lane: string;
+  chat_jid: string;
+  /** What it is about: a message id, a delivery id. */
+  ref: string;
+  /** Milliseconds; not before then. */
+  run_at: number;
+  attempts: number;
+};
+
+export type ClaimRequest = { kind: WorkKind; holder: string; now: number; until: number; limit: number };
+export type Lease = { lane: string; fence: number };
+/** A lane, ours until the lease ends, with its work in order (the first 100 pieces). */
+export type Claim = Lease & { kind: WorkKind; chat_jid: string; work: Work[] };
+
+export type Settlement = {
+  lease: Lease;
+  /** Ids of work that is finished. */
+  done: string[];
+  /** Work to be tried again later. */
+  later: { id: string; run_at: number; attempts: number }[];
+  release: boolean;
+  expect?: Expectation[];
+  facts: Fact[];
+};
+
+/** `work`: kinds that have new work. `events`: the log grew. */
+export type News = { work: WorkKind[]; events: boolean };
+
+export type TurnStatus = "running" | "ended" | "failed" | "stopped";
+export type Turn = { id: string; chat_jid: string; thread_id: string; trigger_id: string; started_at: string; status: TurnStatus; ended_at: string | null };
+
+export const ENTRY_KINDS = ["message", "compaction", "branch_summary", "custom", "model_change"] as const;
+/** A node of a chat's tree. Append-only. */
+export type Entry = {
+  id: string;
+  chat_jid: string;
+  thread_id: string;
+  parent: string | null;
+  kind: (typeof ENTRY_KINDS)[number];
+  message_id: string | null;
+  turn_id: string | null;
+  at: string;
+  /** What was frozen at first use (label, time line, attachment states), or the summary and its bounds. */
+  data: Record<string, unknown>;
+};
+/** An entry with the row it stands for, if it stands for one. */
+export type PathEntry = Entry & { message: MessageRow | null };
+
+/** The blocks of a request: those of an earlier receipt up to `count`, then these. */
+export type RequestList = {
+  base: { call_id: string; count: number } | null;
+  blocks: RequestBlock[];
+  left_out: LeftOut[];
+  breaks: Break[];
+};
+/** `bytes` is null when the block is known to be stored already. */
+export type RequestBlock = { id: string; kind: BlockKind; size: number; sources: Source[]; bytes: Uint8Array | null };
+
+export type PartialPart = { part: number; type: "text" | "thinking"; content: string };
+/** What one part of an answer carried that only its API understands, and what no row keeps. */
+export type Leftover = { part: number; data: Record<string, unknown> };
+
+export type Token = { id: string; name: string; sha256: string; scopes: string[]; created_at: string };
+export type KnownAddress = { address: string; channel: string; name: string; first_seen: string; last_seen: string; count: number };
+export type Revision = { revision: number; content: string | null; at: string };
+export type ThreadHead = { chat_jid: string; thread_id: string; head: string | null };
+
+/** Lists are ascending by `seq` or time. `limit` is the reader's to bound. */
+export type StoreReads = {
+  chat(jid: string): Promise<Chat | null>;
+  chats(): Promise<Chat[]>;
+  chatOfAddress(address: string): Promise<Chat | null>;
+  addresses(): Promise<KnownAddress[]>;
+
+  message(chat_jid: string, id: string): Promise<MessageRow | null>;
+  messages(query: MessageQuery): Promise<MessageRow[]>;
+  /** Messages that hold these words, in any script, newest last. */
+  search(chat_jid: string, words: string, limit: number): Promise<MessageRow[]>;
+  revisions(chat_jid: string, message_id: string): Promise<Revision[]>;
+  attachmentBytes(sha256: string): Promise<Uint8Array | null>;
+
+  inbound(chat_jid: string, message_id: string): Promise<Inbound | null>;
+  inbounds(query: { chat_jid: string; outcome: OutcomeWord | null; after_seq: number; limit: number }): Promise<Inbound[]>;
+
+  /** Messages of a thread that wait to be put on the tree, by `seq`. */
+  untaken(chat_jid: string, thread_id: string, limit: number): Promise<MessageRow[]>;
+  head(chat_jid: string, thread_id: string): Promise<string | null>;
+  /**
+   * From `entry_id` back to the newest compaction's first kept entry (or the root), oldest first:
+   * the compaction entry itself, then what it kept. Costs the window, not the history.
+   */
+  path(chat_jid: string, entry_id: string, limit: number): Promise<PathEntry[]>;
+  entries(chat_jid: string, limit: number): Promise<Entry[]>;
+  labels(chat_jid: string): Promise<{ folded: string; label: string; sender: string }[]>;
+
+  turn(id: string): Promise<Turn | null>;
+  /** The turn now running in a thread of the chat, if any. */
+  runningTurn(chat_jid: string): Promise<Turn | null>;
+  call(id: string): Promise<CallEnvelope | null>;
+  calls(query: { chat_jid: string; turn_id: string | null; after: string | null; limit: number }): Promise<CallEnvelope[]>;
+  /** Envelopes by id, with what each part's API left over. */
+  callParts(ids: string[]): Promise<{ call: CallEnvelope; leftovers: Leftover[] }[]>;
+  partial(call_id: string): Promise<PartialPart[]>;
+  /** The blocks of a request in order, with their bytes. */
+  request(call_id: string): Promise<StoredRequest | null>;
+
+  work(kind: WorkKind, lane: string, limit: number): Promise<Work[]>;
+  delivery(id: string): Promise<Delivery | null>;
+  deliveries(query: { chat_jid: string | null; message_id: string | null; state: DeliveryState | null; after: string | null; limit: number }): Promise<Delivery[]>;
+  /** The message we delivered to this address under this id of the platform's: how an echo is recognised. */
+  delivered(address: string, external_id: string): Promise<Delivery | null>;
+
+  /** The log after a cursor (null: from the start), for one chat or all. Never shows an event before an earlier one. */
+  events(query: { after: string | null; chat_jid: string | null; limit: number }): Promise<LoggedEvent[]>;
+  /** The cursor of the newest event, or null when there is none. */
+  lastEvent(): Promise<string | null>;
+
+  token(sha256: string): Promise<Token | null>;
+  tokens(): Promise<Token[]>;
+  /** The secret with which this chat's block ids are made. */
+  blockKey(chat_jid: string): Promise<Uint8Array | null>;
+};
+
+export type MessageQuery = {
+  chat_jid: string;
+  after_seq: number | null;
+  before_seq: number | null;
+  /** Ascending from `after_seq`; with only `before_seq`, the ones just before it (still ascending). */
+  limit: number;
+  message_type: MessageRow["message_type"] | null;
+  sender: string | null;
+  /** ISO-8601; messages stamped later. For people: order is `seq`. */
+  since?: string | null;
+};
+
+export type StoredRequest = {
+  blocks: { id: string; kind: BlockKind; size: number; sources: Source[]; bytes: Uint8Array | null }[];
+  left_out: LeftOut[];
+  breaks: Break[];
+};
