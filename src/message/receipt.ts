@@ -17,6 +17,12 @@ export type BlockKind = (typeof BLOCK_KINDS)[number];
 export const Source = z.object({ type: z.string(), id: z.string() });
 export type Source = z.infer<typeof Source>;
 
+/** A stretch of the system prompt: the operator's prompt, or a notice of this turn. */
+export type SystemPart = { kind: "system" | "notice"; text: string; sources: Source[] };
+
+/** What a message of a request came from, and as what its block is listed. */
+export type Origin = { kind: BlockKind; sources: Source[] };
+
 /** A stretch of a request body. `size` is in bytes; sizes add up to the body. */
 export const Block = z.object({
   id: z.string(),
