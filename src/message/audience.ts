@@ -23,7 +23,11 @@ export type Audience = {
   messageType: MessageType;
   toModel: ToModel;
   /** How screens and channels tell it apart. */
-  shown: { glyph: string; hand: "person" | "assistant" | "thinking" | "tool" | "system" | "host" | "meta"; folded: boolean };
+  shown: {
+    glyph: string;
+    hand: "person" | "assistant" | "thinking" | "tool" | "system" | "host" | "meta";
+    folded: boolean;
+  };
 };
 
 /**
@@ -31,22 +35,48 @@ export type Audience = {
  */
 export const AUDIENCE: Readonly<Record<SenderKind, Audience>> = {
   person: { messageType: "user", toModel: "attributed", shown: { glyph: "", hand: "person", folded: false } },
-  bot: { messageType: "assistant", toModel: "assistant", shown: { glyph: "", hand: "assistant", folded: false } },
-  thinking: { messageType: "assistant", toModel: "assistant", shown: { glyph: "💭", hand: "thinking", folded: true } },
-  tool_use: { messageType: "assistant", toModel: "assistant", shown: { glyph: "🔧", hand: "tool", folded: true } },
-  tool_result: { messageType: "tool_result", toModel: "tool", shown: { glyph: "🔧", hand: "tool", folded: true } },
-  command_output: { messageType: "tool_result", toModel: "user_text", shown: { glyph: "🔧", hand: "tool", folded: true } },
+  bot: {
+    messageType: "assistant",
+    toModel: "assistant",
+    shown: { glyph: "", hand: "assistant", folded: false },
+  },
+  thinking: {
+    messageType: "assistant",
+    toModel: "assistant",
+    shown: { glyph: "💭", hand: "thinking", folded: true },
+  },
+  tool_use: {
+    messageType: "assistant",
+    toModel: "assistant",
+    shown: { glyph: "🔧", hand: "tool", folded: true },
+  },
+  tool_result: {
+    messageType: "tool_result",
+    toModel: "tool",
+    shown: { glyph: "🔧", hand: "tool", folded: true },
+  },
+  command_output: {
+    messageType: "tool_result",
+    toModel: "user_text",
+    shown: { glyph: "🔧", hand: "tool", folded: true },
+  },
   system: { messageType: "system", toModel: "system", shown: { glyph: "⚙️", hand: "system", folded: false } },
   deploy: { messageType: "system", toModel: "system", shown: { glyph: "⚙️", hand: "system", folded: false } },
   host: { messageType: "host", toModel: "never", shown: { glyph: "🏠", hand: "host", folded: false } },
   result_meta: { messageType: "host", toModel: "never", shown: { glyph: "📊", hand: "meta", folded: false } },
 };
 
-const OWN_SENDERS: ReadonlySet<string> = new Set(Object.keys(AUDIENCE).filter((kind) => kind !== "person"));
+type OwnKind = Exclude<SenderKind, "person">;
 
-/** Is this one of the words we sign our own rows with? */
+const isOwnKind = (sender: string): sender is OwnKind =>
+  sender !== "person" && Object.hasOwn(AUDIENCE, sender);
+
+/** A notice is never a row, but its word is ours all the same. */
+const NOTICE_SENDER = "system_notice";
+
+/** Is this one of the words we sign with ourselves? */
 export function isOwnSender(sender: string): boolean {
-  return OWN_SENDERS.has(sender);
+  return sender === NOTICE_SENDER || isOwnKind(sender);
 }
 
 /**
@@ -55,10 +85,9 @@ export function isOwnSender(sender: string): boolean {
  */
 export function senderKind(row: Pick<MessageRow, "sender" | "message_type">): SenderKind {
   if (row.message_type === "host") return row.sender === "result_meta" ? "result_meta" : "host";
-  if (isOwnSender(row.sender)) {
-    const kind = row.sender as SenderKind;
-    return AUDIENCE[kind].messageType === row.message_type ? kind : "host";
-  }
+  if (isOwnKind(row.sender))
+    return AUDIENCE[row.sender].messageType === row.message_type ? row.sender : "host";
+  if (row.sender === NOTICE_SENDER) return "host";
   return row.message_type === "user" ? "person" : "host";
 }
 

@@ -17,7 +17,10 @@ const settings = {
   bot_id: z.string().min(1).max(255),
   assistant_name: z.string().min(1).max(64),
   aliases: z.array(z.string().min(1).max(64)),
-  trigger: z.union([z.enum(["always", "mention", "sticky"]), z.object({ pattern: z.string().min(1).max(1000) })]),
+  trigger: z.union([
+    z.enum(["always", "mention", "sticky"]),
+    z.object({ pattern: z.string().min(1).max(1000) }),
+  ]),
   sticky_s: z.int().min(0),
   allow: senders,
   read: senders,

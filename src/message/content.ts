@@ -98,5 +98,6 @@ export const ToolResultContent = {
     terminate: false,
     ...more,
   }),
-  error: (id: string, content: string): ToolResultContent => ToolResultContent.of(id, content, { isError: true }),
+  error: (id: string, content: string): ToolResultContent =>
+    ToolResultContent.of(id, content, { isError: true }),
 };

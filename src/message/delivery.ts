@@ -1,6 +1,15 @@
 import { z } from "zod";
 
-export const DeliveryState = z.enum(["pending", "sending", "sent", "retry", "unknown", "dead", "skipped", "expired"]);
+export const DeliveryState = z.enum([
+  "pending",
+  "sending",
+  "sent",
+  "retry",
+  "unknown",
+  "dead",
+  "skipped",
+  "expired",
+]);
 export type DeliveryState = z.infer<typeof DeliveryState>;
 
 /** One message on its way to one address. Holds references only; the words stay in the message. */

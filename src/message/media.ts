@@ -1,4 +1,4 @@
-import { type AudioMime, firstBytes, type ImageMime, sniffAudio, sniffImage } from "./sniff.js";
+import { firstBytes, sniffAudio, sniffImage } from "./sniff.js";
 
 /** What a media string is, judged by its shape alone. */
 export type MediaString =
@@ -9,41 +9,32 @@ export type MediaString =
   | { form: "invalid"; why: string };
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
+/** A `data:` URL says what it holds before its first comma; nobody needs more room for that. */
+const MAX_DATA_HEADER = 1024;
 
-/** Tell a URL, a `data:` URL, a `file:` path and bare base64 apart. */
+/** Tell a URL, a `data:` URL, a `file:` path and bare base64 apart. Never throws. */
 export function readMediaString(text: string): MediaString {
   if (/^https?:\/\//i.test(text)) return { form: "url", url: text };
-  if (/^file:/i.test(text)) return { form: "file", path: filePath(text) };
-  const data = DATA_URL.exec(text);
-  if (data) {
-    if (!/;base64$/i.test(data[2] ?? "")) return { form: "invalid", why: "a data: URL must be base64-encoded" };
-    const base64 = compact(text.slice(data[0].length));
-    if (!isBase64(base64)) return { form: "invalid", why: "the data: URL does not hold valid base64" };
-    return { form: "data", mime: (data[1] ?? "").toLowerCase(), base64 };
-  }
+  if (/^file:/i.test(text)) return readFileString(text);
+  if (/^data:/i.test(text)) return readDataUrl(text);
   const base64 = compact(text);
-  if (!isBase64(base64)) {
-    return { form: "invalid", why: "expected an http(s) URL, a data: URL or base64" };
-  }
+  if (!isBase64(base64)) return { form: "invalid", why: "expected an http(s) URL, a data: URL or base64" };
   return { form: "base64", base64 };
 }
 
 /** `[base64, mime]` of one image; a URL passes through as `[url, ""]`. */
 export function imageToBase64(image: string | Uint8Array): [string, string] {
-  if (typeof image !== "string") return [encode(bytesOf(image)), imageMime(bytesOf(image))];
+  if (typeof image !== "string") return ofImageBytes(bytesOf(image));
   const media = readMediaString(image);
   switch (media.form) {
     case "url":
       return [media.url, ""];
     case "data":
-      return [media.base64, sniffImage(decodeHead(media.base64)) ?? (media.mime || imageMime(decodeHead(media.base64)))];
+      return [media.base64, imageMime(decodeHead(media.base64), media.mime)];
     case "base64":
       return [media.base64, imageMime(decodeHead(media.base64))];
-    case "file": {
-      const bytes = readFile(media.path);
-      return [encode(bytes), imageMime(bytes)];
-    }
+    case "file":
+      return ofImageBytes(readFile(media.path));
     case "invalid":
       throw new TypeError(`image: ${media.why}`);
   }
@@ -51,22 +42,35 @@ export function imageToBase64(image: string | Uint8Array): [string, string] {
 
 /** `[base64, mime]` of one clip. Audio we do not recognise is called audio/mpeg. */
 export function audioToBase64(audio: string | Uint8Array): [string, string] {
-  if (typeof audio !== "string") return [encode(bytesOf(audio)), audioMime(bytesOf(audio))];
+  if (typeof audio !== "string") return ofAudioBytes(bytesOf(audio));
   const media = readMediaString(audio);
   switch (media.form) {
     case "url":
       throw new TypeError("audio: a URL is not taken here; give base64, a data: URL or a file: path");
     case "data":
-      return [media.base64, sniffAudio(decodeHead(media.base64)) ?? (media.mime || "audio/mpeg")];
+      return [media.base64, audioMime(decodeHead(media.base64), media.mime)];
     case "base64":
       return [media.base64, audioMime(decodeHead(media.base64))];
-    case "file": {
-      const bytes = readFile(media.path);
-      return [encode(bytes), audioMime(bytes)];
-    }
+    case "file":
+      return ofAudioBytes(readFile(media.path));
     case "invalid":
       throw new TypeError(`audio: ${media.why}`);
   }
+}
+
+/**
+ * Would anybody's URL reader take this for a `file:` path? They ignore case, and white space and control
+ * characters in front or in between; so does this.
+ */
+export function pointsAtFile(text: string): boolean {
+  const start = /^[\s\p{Cc}\p{Cf}]*(.{0,64})/su.exec(text)?.[1] ?? "";
+  return /^file:/i.test(start.replace(/[\s\p{Cc}\p{Cf}]+/gu, ""));
+}
+
+/** Why these image bytes cannot be used, or null when they can. `declared` is the type a `data:` URL claims. */
+export function imageBytesProblem(bytes: Uint8Array, declared = ""): string | null {
+  if (sniffImage(bytes) || /^image\/[\w.+-]+$/.test(declared)) return null;
+  return `not JPEG, PNG, GIF or WEBP; it starts with ${firstBytes(bytes)}`;
 }
 
 /** Bytes from disk, without making a browser bundle carry a file system. */
@@ -74,14 +78,65 @@ export function readFile(path: string): Uint8Array {
   return new Uint8Array(process.getBuiltinModule("node:fs").readFileSync(path));
 }
 
-function imageMime(bytes: Uint8Array): ImageMime {
-  const mime = sniffImage(bytes);
-  if (mime) return mime;
-  throw new TypeError(`image: not JPEG, PNG, GIF or WEBP; it starts with ${firstBytes(bytes)}`);
+/** Base64 of bytes, where there is a Buffer and where there is none. */
+export function toBase64(bytes: Uint8Array): string {
+  if (typeof Buffer !== "undefined") {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+  }
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += 0x8000) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+  }
+  return btoa(binary);
 }
 
-function audioMime(bytes: Uint8Array): AudioMime {
-  return sniffAudio(bytes) ?? "audio/mpeg";
+/** Enough decoded bytes to recognise a format. */
+export function decodeHead(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64.slice(0, 64)), (char) => char.charCodeAt(0));
+}
+
+/** Padded base64 without white space, of at least one byte. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && BASE64.test(text);
+}
+
+function readFileString(text: string): MediaString {
+  if (!/^file:\/\//i.test(text)) return { form: "file", path: text.slice("file:".length) };
+  try {
+    return { form: "file", path: process.getBuiltinModule("node:url").fileURLToPath(text) };
+  } catch {
+    return { form: "invalid", why: "not a file: URL of this machine" };
+  }
+}
+
+function readDataUrl(text: string): MediaString {
+  const comma = text.slice(0, MAX_DATA_HEADER).indexOf(",");
+  const [mime = "", ...parameters] = text.slice("data:".length, comma).toLowerCase().split(";");
+  if (comma < 0 || parameters.at(-1)?.trim() !== "base64") {
+    return { form: "invalid", why: "a data: URL must be base64-encoded" };
+  }
+  const base64 = compact(text.slice(comma + 1));
+  if (!isBase64(base64)) return { form: "invalid", why: "the data: URL does not hold valid base64" };
+  return { form: "data", mime: mime.trim(), base64 };
+}
+
+function ofImageBytes(bytes: Uint8Array): [string, string] {
+  return [toBase64(bytes), imageMime(bytes)];
+}
+
+function ofAudioBytes(bytes: Uint8Array): [string, string] {
+  return [toBase64(bytes), audioMime(bytes)];
+}
+
+/** The bytes decide; what a `data:` URL declares counts only for image formats we cannot tell by their bytes. */
+function imageMime(bytes: Uint8Array, declared = ""): string {
+  const problem = imageBytesProblem(bytes, declared);
+  if (problem) throw new TypeError(`image: ${problem}`);
+  return sniffImage(bytes) ?? declared;
+}
+
+function audioMime(bytes: Uint8Array, declared = ""): string {
+  return sniffAudio(bytes) ?? (declared.startsWith("audio/") ? declared : "audio/mpeg");
 }
 
 function bytesOf(value: Uint8Array): Uint8Array {
@@ -89,24 +144,7 @@ function bytesOf(value: Uint8Array): Uint8Array {
   throw new TypeError("expected bytes; read a Blob first, with fromBlob(blob)");
 }
 
-/** Enough decoded bytes to recognise a format. */
-function decodeHead(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64.slice(0, 64)), (char) => char.charCodeAt(0));
-}
-
-function encode(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-}
-
-function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && BASE64.test(text);
-}
-
+/** Base64 as it is sent: without the line breaks it may have come with. */
 function compact(text: string): string {
-  return /[\s]/.test(text) ? text.replace(/\s+/g, "") : text;
-}
-
-function filePath(text: string): string {
-  if (!/^file:\/\//i.test(text)) return text.slice("file:".length);
-  return process.getBuiltinModule("node:url").fileURLToPath(text);
+  return /\s/.test(text) ? text.replace(/\s+/g, "") : text;
 }

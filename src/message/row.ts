@@ -10,6 +10,8 @@ export const AttachmentRow = z.object({
   sha256: z.string().nullable(),
   state: z.enum(ATTACHMENT_STATES),
   reason: z.string().nullable(),
+  /** Where it is to be fetched from, when it came as a URL. */
+  url: z.string().nullable(),
 });
 export type AttachmentRow = z.infer<typeof AttachmentRow>;
 

@@ -31,7 +31,9 @@ export const Usage = {
       outputTokens: a.outputTokens + b.outputTokens,
       cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
       cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-      ...(a.reasoningTokens === undefined && b.reasoningTokens === undefined ? {} : { reasoningTokens: reasoning }),
+      ...(a.reasoningTokens === undefined && b.reasoningTokens === undefined
+        ? {}
+        : { reasoningTokens: reasoning }),
       cost: a.cost && b.cost ? addCost(a.cost, b.cost) : null,
     };
   },
