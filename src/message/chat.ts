@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { withoutUndefined } from "./present.js";
 
-const senders = z.union([z.literal("*"), z.array(z.string().min(1))]);
+const senders = z.union([z.literal("*"), z.array(z.string().min(1).max(320)).max(10_000)]);
 
 export const Binding = z.object({
   channel: z.string().min(1),
@@ -16,7 +17,7 @@ const settings = {
   name: z.string().min(1).max(255),
   bot_id: z.string().min(1).max(255),
   assistant_name: z.string().min(1).max(64),
-  aliases: z.array(z.string().min(1).max(64)),
+  aliases: z.array(z.string().min(1).max(64)).max(100),
   trigger: z.union([
     z.enum(["always", "mention", "sticky"]),
     z.object({ pattern: z.string().min(1).max(1000) }),
@@ -36,7 +37,7 @@ const settings = {
   thread_context_role: z.enum(["user", "system"]),
   edits: z.enum(["note", "rewrite", "keep"]),
   time_zone: z.string().refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
-  shell_allow: z.array(z.string()),
+  shell_allow: z.array(z.string()).max(1000),
   budget: z.object({
     usd_per_day: z.number().min(0).nullable().default(null),
     tokens_per_day: z.int().min(0).nullable().default(null),
@@ -94,20 +95,16 @@ export function chatWithDefaults(given: NewChat, assistantName: string, aliases:
   };
 }
 
+/** A name as a machine may spell it; one without Latin letters or digits becomes `assistant`. */
 function slug(name: string): string {
   const plain = name
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 64)
     .replace(/^-|-$/g, "");
   return plain || "assistant";
-}
-
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }
 
 function isTimeZone(name: string): boolean {

@@ -9,10 +9,19 @@ export * from "./legacy.js";
 export { audioToBase64, imageToBase64, type MediaString, readMediaString } from "./media.js";
 export * from "./message.js";
 export * from "./outcome.js";
+export * from "./parse.js";
 export { errorsOf, type FieldError, pathText } from "./problems.js";
 export * from "./projection.js";
 export * from "./receipt.js";
-export * from "./row.js";
+export * from "./resultrow.js";
+export {
+  ATTACHMENT_STATES,
+  AttachmentRow,
+  MessageRow,
+  type NewRow,
+} from "./row.js";
+export * from "./rows.js";
+export type { From } from "./shape.js";
 export * from "./sniff.js";
 export * from "./text.js";
 export * from "./usage.js";

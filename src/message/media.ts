@@ -18,7 +18,7 @@ export function readMediaString(text: string): MediaString {
   if (/^file:/i.test(text)) return readFileString(text);
   if (/^data:/i.test(text)) return readDataUrl(text);
   const base64 = compact(text);
-  if (!isBase64(base64)) return { form: "invalid", why: "expected an http(s) URL, a data: URL or base64" };
+  if (!isBase64(base64)) return { form: "invalid", why: "neither a URL, a data: URL nor base64" };
   return { form: "base64", base64 };
 }
 
@@ -105,7 +105,7 @@ function readFileString(text: string): MediaString {
   try {
     return { form: "file", path: process.getBuiltinModule("node:url").fileURLToPath(text) };
   } catch {
-    return { form: "invalid", why: "not a file: URL of this machine" };
+    return { form: "invalid", why: "a file: URL that is not of this machine" };
   }
 }
 
@@ -113,10 +113,10 @@ function readDataUrl(text: string): MediaString {
   const comma = text.slice(0, MAX_DATA_HEADER).indexOf(",");
   const [mime = "", ...parameters] = text.slice("data:".length, comma).toLowerCase().split(";");
   if (comma < 0 || parameters.at(-1)?.trim() !== "base64") {
-    return { form: "invalid", why: "a data: URL must be base64-encoded" };
+    return { form: "invalid", why: "a data: URL that is not base64-encoded" };
   }
   const base64 = compact(text.slice(comma + 1));
-  if (!isBase64(base64)) return { form: "invalid", why: "the data: URL does not hold valid base64" };
+  if (!isBase64(base64)) return { form: "invalid", why: "a data: URL that does not hold valid base64" };
   return { form: "data", mime: mime.trim(), base64 };
 }
 

@@ -14,14 +14,17 @@ const MAX_ERRORS = 50;
  * With the `input` that was parsed, a reason also tells which value came where a choice was expected.
  */
 export function errorsOf(error: z.core.$ZodError, rootName = "", input?: unknown): FieldError[] {
-  const errors: FieldError[] = [];
+  return explained(error, input).map(({ path, reason }) => ({ path: pathText(path, rootName), reason }));
+}
+
+/** The same with the path as it was walked, for whoever has to put a path before it. */
+export function explained(error: z.core.$ZodError, input?: unknown): Explained[] {
+  const found: Explained[] = [];
   for (const issue of error.issues) {
-    for (const { path, reason } of explain(issue, input)) {
-      errors.push({ path: pathText(path, rootName), reason });
-      if (errors.length >= MAX_ERRORS) return errors;
-    }
+    found.push(...explain(issue, input));
+    if (found.length >= MAX_ERRORS) return found.slice(0, MAX_ERRORS);
   }
-  return errors;
+  return found;
 }
 
 /** `contents[2].images[0]`, as one would write it in code. */
@@ -94,7 +97,9 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, input: unknown): Expl
     (branch) => branch.length > 0 && branch.every((inner) => inner.path.length > 0),
   );
   if (nearest) {
-    return nearest.flatMap((inner) => explain({ ...inner, path: [...issue.path, ...inner.path] }, input));
+    return nearest
+      .slice(0, MAX_ERRORS)
+      .flatMap((inner) => explain({ ...inner, path: [...issue.path, ...inner.path] }, input));
   }
   const ways = issue.errors.flatMap((branch) =>
     branch.slice(0, 1).map((inner) => expectation(inner) ?? inner.message),

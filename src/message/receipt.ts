@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ERROR_KINDS, STOP_REASONS } from "./message.js";
+import { Usage } from "./usage.js";
 
 export const BLOCK_KINDS = [
   "frame",
@@ -93,3 +94,44 @@ export const Call = CallEnvelope.extend({
   breaks: z.array(Break),
 });
 export type Call = z.infer<typeof Call>;
+
+type CallUsage = Pick<CallEnvelope, "usage" | "cost">;
+
+/** Usage as a receipt spells it. */
+export function callUsageOf({ cost, ...usage }: Usage): CallUsage {
+  return {
+    usage: {
+      input_tokens: usage.inputTokens,
+      output_tokens: usage.outputTokens,
+      cache_read_tokens: usage.cacheReadTokens,
+      cache_write_tokens: usage.cacheWriteTokens,
+      reasoning_tokens: usage.reasoningTokens ?? null,
+    },
+    cost: cost && {
+      input: cost.input,
+      output: cost.output,
+      cache_read: cost.cacheRead,
+      cache_write: cost.cacheWrite,
+      total: cost.total,
+    },
+  };
+}
+
+/** A receipt's usage as messages spell it; a call that never reported any used nothing we know of. */
+export function usageOfCall({ usage, cost }: CallUsage): Usage {
+  if (!usage) return Usage.none();
+  return {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cacheReadTokens: usage.cache_read_tokens,
+    cacheWriteTokens: usage.cache_write_tokens,
+    ...(usage.reasoning_tokens === null ? {} : { reasoningTokens: usage.reasoning_tokens }),
+    cost: cost && {
+      input: cost.input,
+      output: cost.output,
+      cacheRead: cost.cache_read,
+      cacheWrite: cost.cache_write,
+      total: cost.total,
+    },
+  };
+}

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MESSAGE_TYPES } from "./audience.js";
+import { replaceBadCharacters } from "./text.js";
 
 export const ATTACHMENT_STATES = ["delivered", "transcribed", "unavailable"] as const;
 
@@ -33,10 +34,30 @@ export const MessageRow = z.object({
   call_id: z.string().nullable(),
   /** Which part of the call's answer this is, from 0. */
   part: z.int().nullable(),
-  attachments: z.array(AttachmentRow),
+  attachments: z.array(AttachmentRow).max(1000),
   /** 0 until edited; `content` is always the newest. */
   revision: z.int(),
   edited_at: z.string().nullable(),
   deleted_at: z.string().nullable(),
 });
 export type MessageRow = z.infer<typeof MessageRow>;
+
+/** A row before a store has numbered it. */
+export type NewRow = Omit<MessageRow, "seq" | "attachments" | "revision" | "edited_at" | "deleted_at">;
+
+/** A row as written or as read back. */
+export type AnyRow = NewRow & Partial<Pick<MessageRow, "revision" | "deleted_at">>;
+
+/** Text a store can keep; where that differs from the truth, the truth goes along inside JSON, which can hold it. */
+export function keepable(
+  exact: string,
+  metadata: Record<string, unknown>,
+): Pick<NewRow, "content" | "metadata"> {
+  const content = replaceBadCharacters(exact);
+  return { content, metadata: content === exact ? metadata : { ...metadata, exact } };
+}
+
+/** The text a row was made from, unless somebody revised it since. */
+export function exactText(row: AnyRow): string {
+  return typeof row.metadata.exact === "string" && !row.revision ? row.metadata.exact : row.content;
+}

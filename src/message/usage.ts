@@ -23,21 +23,28 @@ export const Usage = {
   /** How much of the model's window a call filled. */
   contextSize: (usage: Usage): number =>
     usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
-  /** The sum of two; its cost is unknown as soon as one of them is. */
+  /** The sum of two; its cost is unknown as soon as one that used tokens is of unknown cost. */
   add: (a: Usage, b: Usage): Usage => {
     const reasoning = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0);
+    const hasReasoning = a.reasoningTokens !== undefined || b.reasoningTokens !== undefined;
     return {
       inputTokens: a.inputTokens + b.inputTokens,
       outputTokens: a.outputTokens + b.outputTokens,
       cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
       cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-      ...(a.reasoningTokens === undefined && b.reasoningTokens === undefined
-        ? {}
-        : { reasoningTokens: reasoning }),
-      cost: a.cost && b.cost ? addCost(a.cost, b.cost) : null,
+      ...(hasReasoning ? { reasoningTokens: reasoning } : {}),
+      cost: sumOfCosts(a, b),
     };
   },
 };
+
+/** Nothing used costs nothing, whatever the price: a sum may start from `Usage.none()`. */
+function sumOfCosts(a: Usage, b: Usage): Cost | null {
+  if (a.cost && b.cost) return addCost(a.cost, b.cost);
+  if (!a.cost && Usage.contextSize(a) === 0) return b.cost;
+  if (!b.cost && Usage.contextSize(b) === 0) return a.cost;
+  return null;
+}
 
 function addCost(a: Cost, b: Cost): Cost {
   return {
