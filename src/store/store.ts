@@ -197,6 +197,8 @@ export type StoreReads = {
 
   message(chat_jid: string, id: string): Promise<MessageRow | null>;
   messages(query: MessageQuery): Promise<MessageRow[]>;
+  /** Rows that a turn wrote, by `seq`. */
+  messagesOfTurn(chat_jid: string, turn_id: string): Promise<MessageRow[]>;
   /** Messages that hold these words, in any script, newest last. */
   search(chat_jid: string, words: string, limit: number): Promise<MessageRow[]>;
   revisions(chat_jid: string, message_id: string): Promise<Revision[]>;
@@ -221,6 +223,8 @@ export type StoreReads = {
   runningTurn(chat_jid: string): Promise<Turn | null>;
   call(id: string): Promise<CallEnvelope | null>;
   calls(query: { chat_jid: string; turn_id: string | null; after: string | null; limit: number }): Promise<CallEnvelope[]>;
+  /** The id of the newest call made for a turn of this thread: the request the next one extends. */
+  lastCall(chat_jid: string, thread_id: string): Promise<string | null>;
   /** Envelopes by id, with what each part's API left over. */
   callParts(ids: string[]): Promise<{ call: CallEnvelope; leftovers: Leftover[] }[]>;
   partial(call_id: string): Promise<PartialPart[]>;

@@ -1,0 +1,347 @@
+import { clock as clockTool, type Tool } from "../agent/index.js";
+import type { Channel, Gate, InboundMessage, Received } from "../channel/channel.js";
+import {
+  audienceOf,
+  type Call,
+  type CallEnvelope,
+  type FieldError,
+  type MessageRow,
+  type Outcome,
+  senderKind,
+  SubmitBody,
+  errorsOf,
+} from "../message/index.js";
+import { type CommitResult, type Fact, type Store, StoreUnavailable } from "../store/store.js";
+import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
+import { type Clock, iso, systemClock } from "./clock.js";
+import { EventHub } from "./events.js";
+import { chatLookup, type FoundModel, type GatewayLimits, type Hall, type Log, type NoticeSource } from "./hall.js";
+import { type IngestOptions, type IngestResult, injectMessage, storePassiveMessage, submitChat } from "./ingest.js";
+import { Live } from "./live.js";
+import { Outbox } from "./outbox.js";
+import { outcomeOf, traced } from "./outcomes.js";
+import { type PreviewResult, previewContext } from "./preview.js";
+import { callOf, requestBytes } from "./receipts.js";
+import { newRow } from "./rows.js";
+import { Turns } from "./turns.js";
+
+export type GatewayOptions = {
+  store: Store;
+  /** A model by its name, such as `demo/demo`. */
+  resolveModel(name: string): FoundModel;
+  defaultModel: string;
+  channels?: readonly Channel[];
+  tools?: readonly Tool[];
+  notices?: NoticeSource;
+  assistantName?: string;
+  aliases?: readonly string[];
+  clock?: Clock;
+  log?: Log;
+  limits?: Partial<GatewayLimits>;
+};
+
+export const DEFAULT_LIMITS: GatewayLimits = {
+  leaseMs: 15_000,
+  turns: 16,
+  deliveries: 32,
+  steps: 32,
+  attempts: 4,
+  window: 100_000,
+  saveEveryMs: 400,
+};
+
+/** The chat everybody has from the start, for the page and the terminal. */
+const HOME = {
+  jid: "home",
+  name: "Home",
+  trigger: "always",
+  bindings: [
+    { channel: "web", address: "web:home" },
+    { channel: "terminal", address: "terminal:home" },
+  ],
+} as const;
+
+/**
+ * The hallway: what comes in is stored, what should be answered is answered, what was said goes out.
+ *
+ * ```ts
+ * const gateway = createGateway({ store, resolveModel, defaultModel: "demo/demo" });
+ * await gateway.start();
+ * await gateway.submitChat("home", { content: "hello", msg_metadata });
+ * ```
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  return new Gateway(options);
+}
+
+export class Gateway {
+  readonly events: EventHub;
+  private readonly hall: Hall;
+  private readonly turns: Turns;
+  private readonly outbox: Outbox;
+
+  constructor(options: GatewayOptions) {
+    const clock = options.clock ?? systemClock;
+    this.hall = {
+      store: options.store,
+      clock,
+      channels: new Map((options.channels ?? []).map((channel) => [channel.name, channel])),
+      chats: chatLookup(options.store),
+      live: new Live(),
+      hostMessages: new HostMessageBroadcaster(clock),
+      userMessages: new UserMessageHandler(clock),
+      resolveModel: options.resolveModel,
+      defaultModel: options.defaultModel,
+      assistantName: options.assistantName ?? "Longhand",
+      aliases: options.aliases ?? [],
+      tools: options.tools ?? [clockTool],
+      notices: options.notices ?? (async () => []),
+      log: options.log ?? (() => {}),
+      holder: clock.newId(),
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    };
+    this.events = new EventHub(this.hall);
+    this.turns = new Turns(this.hall);
+    this.outbox = new Outbox(this.hall);
+  }
+
+  /** Begin: the first chat is there, unfinished work is taken up, channels receive. */
+  async start(): Promise<void> {
+    if (!(await this.hall.store.read.chat(HOME.jid))) await registerChat(this.hall, HOME);
+    this.turns.start();
+    this.outbox.start();
+    const gate: Gate = { receive: (message) => this.receive(message) };
+    await Promise.all([...this.hall.channels.values()].map((channel) => channel.start(gate)));
+  }
+
+  /** Stop receiving, let running turns finish for a while, leave the rest for the next start. */
+  async stop(graceMs = 5000): Promise<void> {
+    await Promise.all([...this.hall.channels.values()].map((channel) => channel.stop()));
+    await Promise.all([this.turns.stop(graceMs), this.outbox.stop(graceMs)]);
+    this.events.close();
+  }
+
+  get read(): Store["read"] {
+    return this.hall.store.read;
+  }
+
+  channel(name: string): Channel | null {
+    return this.hall.channels.get(name) ?? null;
+  }
+
+  /** Someone spoke in the chat. Resolves once it is durable. */
+  submitChat(jid: string, body: unknown, options?: IngestOptions): Promise<IngestResult> {
+    return submitChat(this.hall, jid, body, options);
+  }
+
+  /** A program adds a message; runs only if asked to. */
+  injectMessage(jid: string, body: unknown, options?: IngestOptions): Promise<IngestResult> {
+    return injectMessage(this.hall, jid, body, options);
+  }
+
+  /** Overheard; kept, never answered. */
+  storePassiveMessage(jid: string, body: unknown, options?: IngestOptions): Promise<IngestResult> {
+    return storePassiveMessage(this.hall, jid, body, options);
+  }
+
+  /** Store one row as it is, such as the output of a command. Rows a model may see wait for the next turn. */
+  async storeMessageDirect(row: Omit<Parameters<typeof newRow>[0], "untaken">): Promise<CommitResult> {
+    const visible = audienceOf(row).toModel !== "never" && senderKind(row) !== "tool_result";
+    return this.hall.store.commit({ facts: [{ type: "message", message: newRow({ ...row, untaken: visible }) }] });
+  }
+
+  /** Messages after a `seq`, or stamped after a time. */
+  async getMessagesSince(chatJid: string, since: number | string, limit = 500): Promise<MessageRow[]> {
+    const bySeq = typeof since === "number";
+    return this.read.messages({
+      chat_jid: chatJid,
+      after_seq: bySeq ? since : null,
+      before_seq: null,
+      limit,
+      message_type: null,
+      sender: null,
+      since: bySeq ? null : since,
+    });
+  }
+
+  registerChat(body: unknown): Promise<ChatResult> {
+    return registerChat(this.hall, body);
+  }
+
+  changeChat(jid: string, body: unknown): Promise<ChatResult> {
+    return changeChat(this.hall, jid, body);
+  }
+
+  removeChat(jid: string): Promise<boolean> {
+    return removeChat(this.hall, jid);
+  }
+
+  /** A host message: for people, never for a model. Null when there is no such chat. */
+  async postHost(jid: string, content: string): Promise<MessageRow | null> {
+    const chat = await this.hall.chats.byJid(jid);
+    if (!chat) return null;
+    const facts = this.hall.hostMessages.facts(chat, content);
+    await this.hall.store.commit({ facts });
+    return this.firstRow(facts);
+  }
+
+  /** A custom entry: an extension's own note on the tree, never for a model. */
+  async postCustom(jid: string, customType: string, content: string): Promise<string | null> {
+    const chat = await this.hall.chats.byJid(jid);
+    if (!chat) return null;
+    const { clock, store } = this.hall;
+    const parent = await store.read.head(jid, "");
+    const at = iso(clock.now());
+    const id = clock.newId();
+    const data = { custom_type: customType, content };
+    const entry = { id, chat_jid: jid, thread_id: "", parent, kind: "custom", message_id: null, turn_id: null, at, data } as const;
+    const result = await store.commit({
+      expect: [{ type: "head", chat_jid: jid, thread_id: "", entry_id: parent }],
+      facts: [
+        { type: "entry", entry },
+        { type: "head", chat_jid: jid, thread_id: "", entry_id: id, reason: "custom", at },
+      ],
+    });
+    return result.status === "committed" ? id : this.postCustom(jid, customType, content);
+  }
+
+  /** Revise a message's text (null: delete it). The original stays readable to the operator. */
+  async revise(jid: string, messageId: string, content: string | null): Promise<MessageRow | null> {
+    const row = await this.read.message(jid, messageId);
+    if (!row || row.deleted_at) return null;
+    const at = iso(this.hall.clock.now());
+    await this.hall.store.commit({ facts: [{ type: "revision", chat_jid: jid, message_id: messageId, content, at }] });
+    return this.read.message(jid, messageId);
+  }
+
+  /** What the next call would send; with a body, as if that had just been said. */
+  async context(jid: string, body: unknown): Promise<PreviewResult | { ok: false; errors: FieldError[] } | null> {
+    const chat = await this.hall.chats.byJid(jid);
+    if (!chat) return null;
+    if (body === undefined) return previewContext(this.hall, chat, null, "");
+    const parsed = SubmitBody.safeParse(body);
+    if (!parsed.success) return { ok: false, errors: errorsOf(parsed.error, "", body) };
+    return previewContext(this.hall, chat, this.unstored(jid, parsed.data), "");
+  }
+
+  outcome(jid: string, messageId: string): Promise<Outcome | null> {
+    return outcomeOf(this.hall, jid, messageId);
+  }
+
+  async outcomes(query: Parameters<Store["read"]["inbounds"]>[0]): Promise<Outcome[]> {
+    const inbounds = await this.read.inbounds(query);
+    return Promise.all(inbounds.map((inbound) => traced(this.hall, inbound)));
+  }
+
+  /** The receipt of a call. */
+  async call(id: string): Promise<Call | null> {
+    const envelope = await this.read.call(id);
+    return envelope && this.receipt(envelope);
+  }
+
+  async receipt(envelope: CallEnvelope): Promise<Call> {
+    return callOf(envelope, await this.read.request(envelope.id));
+  }
+
+  /** The exact bytes of a call's request. `erased` when some of them are gone for good. */
+  async request(id: string): Promise<Uint8Array | "erased" | null> {
+    const stored = await this.read.request(id);
+    return stored && (requestBytes(stored) ?? "erased");
+  }
+
+  /** Cancel the running turn; what was said so far stays. False when none runs. */
+  stopTurn(jid: string): boolean {
+    return this.turns.cancel(jid, "");
+  }
+
+  /** Send a dead or waiting delivery again, or give it up. */
+  async moveDelivery(id: string, to: "retry" | "drop"): Promise<"ok" | "unknown" | "conflict"> {
+    const delivery = await this.read.delivery(id);
+    if (!delivery) return "unknown";
+    if (delivery.state === "sent" || delivery.state === "sending") return "conflict";
+    const { clock, store } = this.hall;
+    const at = iso(clock.now());
+    const { external_id, last_error } = delivery;
+    const facts: Fact[] = [
+      to === "drop"
+        ? { type: "delivery_state", id, state: "skipped", reason: "dropped by the operator", external_id, attempts: delivery.attempts, last_error, retry_at: null, at }
+        : { type: "delivery_state", id, state: "pending", reason: null, external_id, attempts: 0, last_error, retry_at: null, at },
+    ];
+    if (to === "retry" && delivery.state === "dead") facts.push({ type: "work", work: this.deliveryWork(id, delivery.address, delivery.thread_id, delivery.chat_jid) });
+    await store.commit({ facts });
+    this.outbox.wake();
+    return "ok";
+  }
+
+  private deliveryWork(ref: string, address: string, thread: string | null, chat_jid: string) {
+    const { clock } = this.hall;
+    return { id: clock.newId(), kind: "delivery", lane: `delivery:${address}#${thread ?? ""}`, chat_jid, ref, run_at: clock.now(), attempts: 0 } as const;
+  }
+
+  private async receive(message: InboundMessage): Promise<Received> {
+    try {
+      const { address, ...body } = message;
+      const chat = await this.hall.chats.byAddress(address);
+      if (!chat) return await this.knock(address, message);
+      const binding = chat.bindings.find((bound) => bound.address === address);
+      if (binding?.mode === "speak") return { status: "unregistered" };
+      const result = await this.submitChat(chat.jid, body, { address });
+      return received(result);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return { status: "unavailable", why: error.message, retryAfterS: 1 };
+    }
+  }
+
+  /** Counted so that the operator can see who knocked; the words are not kept. */
+  private async knock(address: string, message: InboundMessage): Promise<Received> {
+    const channel = address.slice(0, address.indexOf(":"));
+    const name = message.msg_metadata.sender_display_name;
+    await this.hall.store.commit({ facts: [{ type: "knock", address, channel, name, at: iso(this.hall.clock.now()) }] });
+    return { status: "unregistered" };
+  }
+
+  private unstored(jid: string, body: SubmitBody): MessageRow {
+    const metadata = body.msg_metadata;
+    return {
+      id: body.message_id ?? this.hall.clock.newId(),
+      chat_jid: jid,
+      seq: 0,
+      sender: metadata.sender_id,
+      sender_name: metadata.sender_display_name,
+      content: body.content,
+      timestamp: body.timestamp ? new Date(body.timestamp).toISOString() : iso(this.hall.clock.now()),
+      is_from_me: metadata.is_from_me === true,
+      message_type: "user",
+      metadata,
+      turn_id: null,
+      call_id: null,
+      part: null,
+      attachments: [],
+      revision: 0,
+      edited_at: null,
+      deleted_at: null,
+    };
+  }
+
+  private async firstRow(facts: Fact[]): Promise<MessageRow | null> {
+    const first = facts.find((fact) => fact.type === "message");
+    return first ? this.read.message(first.message.chat_jid, first.message.id) : null;
+  }
+}
+
+function received(result: IngestResult): Received {
+  switch (result.status) {
+    case "stored":
+      return { status: "stored", answer: result.answer };
+    case "not_registered":
+      return { status: "unregistered" };
+    case "invalid":
+      return { status: "invalid", errors: result.errors };
+    case "too_large":
+      return { status: "invalid", errors: [{ path: "content", reason: result.why }] };
+    case "conflict":
+      return { status: "invalid", errors: [{ path: "", reason: result.why }] };
+  }
+}

@@ -1,0 +1,88 @@
+import type { Model, Tool } from "../agent/index.js";
+import type { Channel } from "../channel/channel.js";
+import type { Notice } from "../context/index.js";
+import type { Chat } from "../message/index.js";
+import type { Store } from "../store/store.js";
+import type { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import type { Clock } from "./clock.js";
+import type { Live } from "./live.js";
+
+/** A model by its name, or what to type to have it. */
+export type FoundModel = { ok: true; model: Model } | { ok: false; why: string };
+
+/** News for the model in one turn, asked for when the turn starts. */
+export type NoticeSource = (turn: { chat: Chat; turn_id: string }) => Promise<Notice[]>;
+
+/** One line of what happened, for operators. Never a key, never a message's words. */
+export type Log = (level: "info" | "warn" | "error", event: string, ids: Record<string, string | number>) => void;
+
+/** What every part of the gateway works with. */
+export type Hall = {
+  store: Store;
+  clock: Clock;
+  channels: ReadonlyMap<string, Channel>;
+  chats: ChatLookup;
+  live: Live;
+  hostMessages: HostMessageBroadcaster;
+  userMessages: UserMessageHandler;
+  resolveModel(name: string): FoundModel;
+  defaultModel: string;
+  assistantName: string;
+  aliases: readonly string[];
+  tools: readonly Tool[];
+  notices: NoticeSource;
+  log: Log;
+  /** Who holds our leases. */
+  holder: string;
+  limits: GatewayLimits;
+};
+
+export type GatewayLimits = {
+  leaseMs: number;
+  /** Turns at once. */
+  turns: number;
+  /** Lanes of deliveries at once. */
+  deliveries: number;
+  steps: number;
+  attempts: number;
+  /** Entries of a path that are read at most. */
+  window: number;
+  /** How often streamed text is saved. */
+  saveEveryMs: number;
+};
+
+/** Chats by jid and by address, remembered while nothing changes. */
+export type ChatLookup = {
+  byJid(jid: string): Promise<Chat | null>;
+  byAddress(address: string): Promise<Chat | null>;
+  forget(): void;
+};
+
+const REMEMBERED = 1000;
+
+export function chatLookup(store: Store): ChatLookup {
+  const byJid = new Map<string, Promise<Chat | null>>();
+  const byAddress = new Map<string, Promise<Chat | null>>();
+  return {
+    byJid: (jid) => remember(byJid, jid, () => store.read.chat(jid)),
+    byAddress: (address) => remember(byAddress, address, () => store.read.chatOfAddress(address)),
+    forget: () => {
+      byJid.clear();
+      byAddress.clear();
+    },
+  };
+}
+
+/** Only what was found is remembered: a stranger's addresses must not fill the memory. */
+function remember(known: Map<string, Promise<Chat | null>>, key: string, read: () => Promise<Chat | null>) {
+  const cached = known.get(key);
+  if (cached) return cached;
+  if (known.size >= REMEMBERED) known.clear();
+  const reading = read();
+  known.set(key, reading);
+  reading.then(
+    (chat) => chat === null && known.get(key) === reading && known.delete(key),
+    () => known.get(key) === reading && known.delete(key),
+  );
+  return reading;
+}

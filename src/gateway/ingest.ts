@@ -1,0 +1,225 @@
+import {
+  type Chat,
+  contentTooLarge,
+  errorsOf,
+  type FieldError,
+  InjectBody,
+  type IngestAnswer,
+  type IngestAttachment,
+  type IngestMessageMetadata,
+  SubmitBody,
+} from "../message/index.js";
+import type { CommitResult, Fact, Inbound, NewMessage } from "../store/store.js";
+import { type Admitted, admit } from "./admission.js";
+import type { Origin } from "./broadcast.js";
+import { iso } from "./clock.js";
+import type { Hall } from "./hall.js";
+import { dedupeKey, newRow, sha256 } from "./rows.js";
+
+/** What became of an attempt to bring a message in. Storage trouble is thrown as `StoreUnavailable`. */
+export type IngestResult =
+  | { status: "stored"; answer: IngestAnswer }
+  | { status: "not_registered"; jid: string }
+  | { status: "invalid"; errors: FieldError[] }
+  | { status: "too_large"; why: string }
+  | { status: "conflict"; why: string };
+
+export type IngestOptions = {
+  idempotencyKey?: string | null;
+  /** The exact address a channel heard it at. */
+  address?: string | null;
+};
+
+/** A message on its way in, whichever of the three ways it took. */
+type Arrival = {
+  way: "submit" | "inject" | "passive";
+  role: "user" | "system";
+  run: boolean;
+  /** Mirror it to the chat's other addresses. */
+  mirror: boolean;
+  body: SubmitBody;
+};
+
+/** Someone spoke in the chat. The assistant may answer: admission decides. */
+export async function submitChat(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+  const parsed = SubmitBody.safeParse(body);
+  if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
+  return arrive(hall, jid, { way: "submit", role: "user", run: false, mirror: true, body: parsed.data }, options);
+}
+
+/** Overheard: kept, and never a reason to answer. */
+export async function storePassiveMessage(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+  const parsed = SubmitBody.safeParse(body);
+  if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
+  return arrive(hall, jid, { way: "passive", role: "user", run: false, mirror: true, body: parsed.data }, options);
+}
+
+/** A program adds a message. */
+export async function injectMessage(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+  const parsed = InjectBody.safeParse(body);
+  if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
+  const { role, run, notify } = parsed.data;
+  return arrive(hall, jid, { way: "inject", role, run, mirror: notify, body: parsed.data }, options);
+}
+
+async function arrive(hall: Hall, jid: string, arrival: Arrival, options: IngestOptions): Promise<IngestResult> {
+  const { body } = arrival;
+  if (contentTooLarge(body.content)) return { status: "too_large", why: "content is larger than 1 MiB of UTF-8" };
+  const chat = await hall.chats.byJid(jid);
+  if (!chat) return { status: "not_registered", jid };
+  const origin = originOf(body.msg_metadata, options.address ?? null);
+  const echo = await echoOf(hall, body.msg_metadata, origin);
+  if (echo) return { status: "stored", answer: echo };
+  const admitted = admit(body.content, body.msg_metadata, chat, {
+    way: arrival.way,
+    run: arrival.run,
+    echo: false,
+    repliesToUs: await repliesToUs(hall, body.msg_metadata, origin),
+  });
+  const row = rowOf(hall, chat, arrival, options);
+  const facts = factsOf(hall, chat, arrival, row, admitted, origin);
+  const result = await hall.store.commit({ facts });
+  return answerOf(hall, row, admitted, result);
+}
+
+function rowOf(hall: Hall, chat: Chat, { body, role }: Arrival, options: IngestOptions): NewMessage {
+  const metadata = body.msg_metadata;
+  const now = hall.clock.now();
+  const isDeploy = metadata.source === "deploy";
+  return newRow({
+    id: body.message_id ?? hall.clock.newId(),
+    chat_jid: chat.jid,
+    sender: role === "user" ? metadata.sender_id : isDeploy ? "deploy" : "system",
+    sender_name: metadata.sender_display_name,
+    content: body.content,
+    timestamp: body.timestamp ? new Date(body.timestamp).toISOString() : iso(now),
+    is_from_me: metadata.is_from_me === true || role === "system",
+    message_type: role,
+    metadata,
+    dedupe_key: dedupeKey(metadata),
+    idempotency: options.idempotencyKey
+      ? { key: options.idempotencyKey, body_sha256: sha256(JSON.stringify(body)) }
+      : null,
+    untaken: true,
+    thread_id: separateThread(chat, metadata),
+  });
+}
+
+function factsOf(hall: Hall, chat: Chat, arrival: Arrival, row: NewMessage, admitted: Admitted, origin: Origin): Fact[] {
+  const facts: Fact[] = arrival.mirror
+    ? hall.userMessages.facts(row, chat, origin)
+    : [{ type: "message", message: row }];
+  for (const [index, attachment] of (arrival.body.attachments ?? []).entries()) {
+    facts.push(attachmentFact(row, index, attachment));
+  }
+  const inbound: Inbound = {
+    chat_jid: chat.jid,
+    message_id: row.id,
+    admission: admitted.admission,
+    reason: admitted.reason,
+    outcome: admitted.outcome,
+    outcome_reason: admitted.outcome === "pending" ? "" : admitted.reason,
+    turn_id: null,
+  };
+  facts.push({ type: "inbound", inbound });
+  if (admitted.admission === "run") facts.push({ type: "work", work: turnWork(hall, row) });
+  return facts;
+}
+
+function turnWork(hall: Hall, row: NewMessage) {
+  return {
+    id: hall.clock.newId(),
+    kind: "turn" as const,
+    lane: turnLane(row.chat_jid, row.thread_id),
+    chat_jid: row.chat_jid,
+    ref: row.id,
+    run_at: hall.clock.now(),
+    attempts: 0,
+  };
+}
+
+/** One turn at a time per chat, or per thread where threads are conversations of their own. */
+export function turnLane(chatJid: string, threadId: string): string {
+  return threadId === "" ? `turn:${chatJid}` : `turn:${chatJid}#${threadId}`;
+}
+
+export const NOT_FETCHED = "not fetched yet";
+
+function attachmentFact(row: NewMessage, index: number, attachment: IngestAttachment): Fact {
+  const { name, mime_type } = attachment;
+  const at = { type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index } as const;
+  if (attachment.data === undefined) {
+    const url = attachment.url ?? null;
+    return {
+      ...at,
+      attachment: { name, mime_type, size: 0, sha256: null, state: "unavailable", reason: NOT_FETCHED, url },
+      bytes: null,
+    };
+  }
+  const bytes = new Uint8Array(Buffer.from(attachment.data, "base64"));
+  return {
+    ...at,
+    attachment: { name, mime_type, size: bytes.length, sha256: sha256(bytes), state: "delivered", reason: null, url: null },
+    bytes,
+  };
+}
+
+function answerOf(hall: Hall, row: NewMessage, admitted: Admitted, result: CommitResult): IngestResult {
+  switch (result.status) {
+    case "committed": {
+      hall.log("info", "message.accepted", { chat: row.chat_jid, message: row.id, admission: admitted.admission });
+      const seq = result.seqs[row.id] ?? 0;
+      return stored({ message_id: row.id, chat_jid: row.chat_jid, seq, duplicate: false, admission: admitted.admission, reason: admitted.reason });
+    }
+    case "duplicate": {
+      const { message, inbound } = result;
+      if (!inbound) return { status: "conflict", why: `message_id ${message.id} belongs to a message that did not come in this way` };
+      return stored({
+        message_id: message.id,
+        chat_jid: message.chat_jid,
+        seq: message.seq,
+        duplicate: true,
+        admission: inbound.admission,
+        reason: inbound.reason,
+      });
+    }
+    case "conflict":
+      return { status: "conflict", why: result.why };
+    case "fenced":
+      return { status: "conflict", why: `lane ${result.lane} is held elsewhere` };
+  }
+}
+
+const stored = (answer: IngestAnswer): IngestResult => ({ status: "stored", answer });
+
+function originOf(metadata: IngestMessageMetadata, address: string | null): Origin {
+  const place = metadata.channel_external_id ?? null;
+  return { source: metadata.source, address: address ?? (place === null ? null : `${metadata.source}:${place}`) };
+}
+
+/** Our own delivery, come back: answered like the message it was, and not stored again. */
+async function echoOf(hall: Hall, metadata: IngestMessageMetadata, origin: Origin): Promise<IngestAnswer | null> {
+  const external = metadata.external_message_id ?? null;
+  if (external === null || origin.address === null || !hall.channels.has(origin.source)) return null;
+  const delivery = await hall.store.read.delivered(origin.address, external);
+  const message = delivery && (await hall.store.read.message(delivery.chat_jid, delivery.message_id));
+  if (!message) return null;
+  const { id, chat_jid, seq } = message;
+  return { message_id: id, chat_jid, seq, duplicate: true, admission: "ignored", reason: "echo" };
+}
+
+async function repliesToUs(hall: Hall, metadata: IngestMessageMetadata, origin: Origin): Promise<boolean> {
+  if (!metadata.reply_to || origin.address === null) return false;
+  const delivery = await hall.store.read.delivered(origin.address, metadata.reply_to);
+  if (!delivery) return false;
+  const message = await hall.store.read.message(delivery.chat_jid, delivery.message_id);
+  return message?.sender === "bot";
+}
+
+function separateThread(chat: Chat, metadata: IngestMessageMetadata): string {
+  const thread = metadata.thread_id ?? null;
+  if (thread === null) return "";
+  const binding = chat.bindings.find((bound) => bound.channel === metadata.source);
+  return binding?.threads === "separate" ? thread : "";
+}
+

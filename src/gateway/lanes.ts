@@ -1,0 +1,116 @@
+import { type Claim, StoreUnavailable, type WorkKind } from "../store/store.js";
+import type { Hall } from "./hall.js";
+import { Fenced, Interrupted } from "./turnState.js";
+
+/** How long to leave a store alone that could not be reached. */
+const TROUBLE_MS = 500;
+/** The net under the wake-ups: work whose time has come, leases that ran out. */
+const LOOK_EVERY_MS = 500;
+
+/** Does the work of one claimed lane. The signal fires when the lease is lost or the server goes down. */
+export type LaneRunner = (claim: Claim, signal: AbortController) => Promise<void>;
+
+/** Takes free lanes of one kind of work, a bounded number at once, and keeps their leases while they run. */
+export class Lanes {
+  private readonly running = new Map<string, { controller: AbortController; ended: Promise<void> }>();
+  private stopped = false;
+  private looking = false;
+  private lookAgain = false;
+  private readonly undo: (() => void)[] = [];
+
+  constructor(
+    private readonly hall: Hall,
+    private readonly kind: WorkKind,
+    private readonly atOnce: number,
+    private readonly run: LaneRunner,
+  ) {}
+
+  start(): void {
+    this.undo.push(this.hall.store.subscribe((news) => news.work.includes(this.kind) && this.wake()));
+    this.undo.push(this.hall.clock.every(LOOK_EVERY_MS, () => this.wake()));
+    this.undo.push(this.hall.clock.every(this.hall.limits.leaseMs / 3, () => this.renewAll()));
+    this.wake();
+  }
+
+  /** Look for work now. */
+  wake(): void {
+    this.lookAgain = true;
+    if (this.looking || this.stopped) return;
+    this.looking = true;
+    void this.look().finally(() => {
+      this.looking = false;
+      // A wake-up between the last look and here must not wait for the net.
+      if (this.lookAgain) this.wake();
+    });
+  }
+
+  /** The controller of a lane that runs here now. */
+  controllerOf(lane: string): AbortController | null {
+    return this.running.get(lane)?.controller ?? null;
+  }
+
+  /** Lets running lanes finish for a while, then interrupts them; what is unfinished is taken up after the next start. */
+  async stop(graceMs: number): Promise<void> {
+    this.stopped = true;
+    for (const undo of this.undo) undo();
+    const all = Promise.allSettled([...this.running.values()].map((lane) => lane.ended));
+    await Promise.race([all, this.hall.clock.sleep(graceMs)]);
+    for (const lane of this.running.values()) lane.controller.abort(new Interrupted("the server is going down"));
+    await all;
+  }
+
+  private async look(): Promise<void> {
+    while (this.lookAgain && !this.stopped) {
+      this.lookAgain = false;
+      const room = this.atOnce - this.running.size;
+      if (room <= 0) return;
+      const claims = await this.claim(room);
+      for (const claim of claims) this.begin(claim);
+      if (claims.length === room) this.lookAgain = true;
+    }
+  }
+
+  private async claim(limit: number): Promise<Claim[]> {
+    const { hall, kind } = this;
+    const now = hall.clock.now();
+    try {
+      return await hall.store.claim({ kind, holder: hall.holder, now, until: now + hall.limits.leaseMs, limit });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      hall.log("warn", "work.not_claimed", { kind, why: error.message });
+      await hall.clock.sleep(TROUBLE_MS);
+      return [];
+    }
+  }
+
+  private begin(claim: Claim): void {
+    const controller = new AbortController();
+    const ended = this.run(claim, controller)
+      .catch((error: unknown) => this.report(claim, error))
+      .finally(() => {
+        this.running.delete(claim.lane);
+        this.leases.delete(claim.lane);
+        this.wake();
+      });
+    this.leases.set(claim.lane, claim);
+    this.running.set(claim.lane, { controller, ended });
+  }
+
+  private readonly leases = new Map<string, Claim>();
+
+  private renewAll(): void {
+    const until = this.hall.clock.now() + this.hall.limits.leaseMs;
+    for (const { lane, fence } of this.leases.values()) {
+      this.hall.store.renew({ lane, fence }, until).then(
+        (kept) => kept || this.running.get(lane)?.controller.abort(new Fenced(`lane ${lane} was taken over`)),
+        (error: unknown) => this.hall.log("warn", "lease.not_renewed", { lane, why: String(error) }),
+      );
+    }
+  }
+
+  private report(claim: Claim, error: unknown): void {
+    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const expected = error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable;
+    this.hall.log(expected ? "warn" : "error", "lane.ended_early", { lane: claim.lane, why });
+  }
+}

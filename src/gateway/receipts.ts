@@ -1,0 +1,95 @@
+import type { EncodedRequest, PreparedCall } from "../agent/index.js";
+import { blockId, firstBreak, shareBlocks } from "../context/index.js";
+import { type AssistantMessage, type Block, type Call, type CallEnvelope, callEndOf, type LeftOut } from "../message/index.js";
+import type { Fact, RequestBlock, StoredRequest } from "../store/store.js";
+import { iso } from "./clock.js";
+import type { Hall } from "./hall.js";
+import { sha256 } from "./rows.js";
+
+/** The request before this one in the same thread: new receipts say "as that one up to here, then these". */
+export type PreviousRequest = { callId: string; blocks: Block[] };
+
+/** Bytes of a request as blocks with ids, in order. */
+export async function blocksOf(hall: Hall, chatJid: string, encoded: EncodedRequest): Promise<RequestBlock[]> {
+  const key = await hall.store.read.blockKey(chatJid);
+  if (!key) throw new Error(`chat ${chatJid} has no block key`);
+  return encoded.blocks.map(({ kind, sources, text }) => {
+    const bytes = new TextEncoder().encode(text);
+    return { id: blockId(key, bytes), kind, size: bytes.length, sources, bytes };
+  });
+}
+
+export type ReceiptInput = {
+  callId: string;
+  chatJid: string;
+  turnId: string;
+  call: Omit<PreparedCall, "id">;
+  blocks: RequestBlock[];
+  leftOut: LeftOut[];
+  previous: PreviousRequest | null;
+};
+
+/** The receipt of a call about to be made: the exact bytes, before the first of them leaves. */
+export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { type: "call_started" }> {
+  const { call, blocks, previous } = input;
+  const shared = previous ? shareBlocks(previous.blocks, blocks) : 0;
+  return {
+    type: "call_started",
+    call: {
+      id: input.callId,
+      chat_jid: input.chatJid,
+      turn_id: input.turnId,
+      attempt: call.attempt,
+      purpose: "turn",
+      provider: call.model.provider,
+      api: call.model.api,
+      model: call.model.id,
+      status: "running",
+      error_kind: null,
+      error: null,
+      stop_reason: null,
+      started_at: iso(hall.clock.now()),
+      first_token_ms: null,
+      duration_ms: null,
+      usage: null,
+      cost: null,
+      request_sha256: sha256(call.encoded.body),
+      request_size: Buffer.byteLength(call.encoded.body),
+      redacted: false,
+    },
+    request: {
+      base: previous && shared > 0 ? { call_id: previous.callId, count: shared } : null,
+      blocks: blocks.slice(shared),
+      left_out: input.leftOut,
+      breaks: previous ? firstBreak(previous.blocks, blocks) : [],
+    },
+  };
+}
+
+/** The envelope once the answer is there, or has failed. */
+export function endedCall(started: CallEnvelope, message: AssistantMessage, firstTokenAt: number | null, now: number): CallEnvelope {
+  const startedAt = Date.parse(started.started_at);
+  return {
+    ...started,
+    ...callEndOf(message),
+    first_token_ms: firstTokenAt === null ? null : firstTokenAt - startedAt,
+    duration_ms: now - startedAt,
+  };
+}
+
+/** A receipt as the API gives it. */
+export function callOf(envelope: CallEnvelope, request: StoredRequest | null): Call {
+  return {
+    ...envelope,
+    blocks: request?.blocks.map(({ id, kind, size, sources }) => ({ id, kind, size, sources })) ?? [],
+    left_out: request?.left_out ?? [],
+    breaks: request?.breaks ?? [],
+  };
+}
+
+/** The exact bytes of a request; null when some of them were erased. */
+export function requestBytes(request: StoredRequest): Uint8Array | null {
+  const pieces = request.blocks.map((block) => block.bytes);
+  if (pieces.some((bytes) => bytes === null)) return null;
+  return Buffer.concat(pieces.flatMap((bytes) => (bytes ? [bytes] : [])));
+}

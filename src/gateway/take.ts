@@ -1,0 +1,84 @@
+import { type PathEntry, takeMessages } from "../context/index.js";
+import type { Chat, MessageRow } from "../message/index.js";
+import type { Entry, Fact, NewMessage } from "../store/store.js";
+import { iso } from "./clock.js";
+import type { Hall } from "./hall.js";
+import type { TurnState } from "./turnState.js";
+
+/** At most this many waiting messages join one turn; the rest wait for the next. */
+const TAKEN_AT_ONCE = 500;
+
+/** Messages about to be put on the tree, and the facts that put them there. */
+export type Taking = { entries: PathEntry[]; facts: Fact[]; head: string | null };
+
+export type TakingPlace = {
+  chat: Chat;
+  threadId: string;
+  head: string | null;
+  path: readonly PathEntry[];
+  turnId: string;
+};
+
+/** What was said meanwhile, without the messages that wait for turns of their own. */
+export async function saidMeanwhile(hall: Hall, chatJid: string, threadId: string, lane: string): Promise<MessageRow[]> {
+  const waiting = await hall.store.read.work("turn", lane, TAKEN_AT_ONCE);
+  const refs = new Set(waiting.map((work) => work.ref));
+  const rows = await hall.store.read.untaken(chatJid, threadId, TAKEN_AT_ONCE);
+  return rows.filter((row) => !refs.has(row.id));
+}
+
+/** Put rows on the tree in this order. What depends on the moment (name, time line) is frozen here, for ever. */
+export async function take(hall: Hall, place: TakingPlace, rows: readonly MessageRow[]): Promise<Taking> {
+  const { chat, threadId, turnId } = place;
+  const known = await hall.store.read.labels(chat.jid);
+  const { frozen, newLabels } = takeMessages({ rows, previous: { at: lastSpokenAt(place.path) }, labels: known, chat });
+  const facts: Fact[] = newLabels.map((label) => ({ type: "label", chat_jid: chat.jid, ...label }));
+  const at = iso(hall.clock.now());
+  let head = place.head;
+  const entries: PathEntry[] = [];
+  for (const row of rows) {
+    const entry: Entry = {
+      id: hall.clock.newId(),
+      chat_jid: chat.jid,
+      thread_id: threadId,
+      parent: head,
+      kind: "message",
+      message_id: row.id,
+      turn_id: turnId,
+      at,
+      data: { ...frozen.get(row.id) },
+    };
+    facts.push({ type: "entry", entry });
+    entries.push({ ...entry, message: row });
+    head = entry.id;
+  }
+  if (rows.length > 0) {
+    facts.push({ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head, reason: "turn", at });
+  }
+  return { entries, facts, head };
+}
+
+function lastSpokenAt(path: readonly PathEntry[]): string | null {
+  return path.findLast((entry) => entry.message !== null)?.message?.timestamp ?? null;
+}
+
+/** Rows a turn writes go on the tree in the same commit. */
+export function chainEntries(hall: Hall, state: TurnState, rows: readonly NewMessage[]): { head: string | null; facts: Fact[] } {
+  const { chat, turn } = state;
+  const at = iso(hall.clock.now());
+  const facts: Fact[] = [];
+  let head = state.head;
+  for (const row of rows) {
+    const id = hall.clock.newId();
+    facts.push({ type: "message", message: row });
+    facts.push({
+      type: "entry",
+      entry: { id, chat_jid: chat.jid, thread_id: turn.thread_id, parent: head, kind: "message", message_id: row.id, turn_id: turn.id, at, data: {} },
+    });
+    head = id;
+  }
+  if (rows.length > 0) {
+    facts.push({ type: "head", chat_jid: chat.jid, thread_id: turn.thread_id, entry_id: head, reason: "turn", at });
+  }
+  return { head, facts };
+}

@@ -1,0 +1,65 @@
+import type { Model } from "../agent/index.js";
+import type { Notice } from "../context/index.js";
+import type { Chat, MessageRow, TerminalOutcome } from "../message/index.js";
+import type { Claim, CommitResult, Fact, Turn, Work } from "../store/store.js";
+import { iso } from "./clock.js";
+import type { Hall } from "./hall.js";
+
+/** Somebody else holds the lane by now: whatever we know is old, and we must not write. */
+export class Fenced extends Error {
+  override name = "Fenced";
+}
+
+/** A person asked the running turn to end. */
+export class StopRequested extends Error {
+  override name = "StopRequested";
+}
+
+/** The turn ends here without an outcome: whoever claims it next goes on with it. */
+export class Interrupted extends Error {
+  override name = "Interrupted";
+}
+
+/** A turn in progress: whose it is, what started it, and the lease under which everything is written. */
+export type TurnState = {
+  claim: Claim;
+  work: Work;
+  /** Give the lane back with the last write. */
+  release: boolean;
+  chat: Chat;
+  turn: Turn;
+  trigger: MessageRow;
+  model: Model;
+  notices: Notice[];
+  /** The newest entry of the thread. */
+  head: string | null;
+};
+
+export function leaseOf(claim: Claim) {
+  return { type: "lease", lane: claim.lane, fence: claim.fence } as const;
+}
+
+export function outcomeFact(
+  hall: Hall,
+  message: MessageRow,
+  outcome: TerminalOutcome,
+  reason: string,
+  turnId: string | null,
+): Fact {
+  const at = iso(hall.clock.now());
+  return { type: "outcome", chat_jid: message.chat_jid, message_id: message.id, outcome, reason, turn_id: turnId, at };
+}
+
+export function expectCommitted(result: CommitResult): void {
+  switch (result.status) {
+    case "committed":
+      return;
+    case "fenced":
+      throw new Fenced(`lane ${result.lane} was taken over`);
+    case "conflict":
+      throw new Error(`the turn could not be written: ${result.why}`);
+    case "duplicate":
+      throw new Error(`the turn wrote message ${result.message.id} twice`);
+  }
+}
+
