@@ -9,15 +9,25 @@ export type Channel = {
   name: string;
   /** Begin receiving. Every inbound message goes to `gate.receive`. */
   start(gate: Gate): Promise<void>;
+  /** Resolves with what became of it; never rejects for a platform's trouble. */
   send(address: string, message: OutgoingMessage, options: SendOptions): Promise<SendResult>;
+  /** Takes nothing more, gives up sends still under way (as `unknown`), and resolves once nothing runs. */
   stop(): Promise<void>;
 
   /** Answers a push of the platform's. Verified over the raw bytes before anything is parsed. */
   webhook?(request: WebhookRequest): Promise<WebhookAnswer>;
-  edit?(address: string, externalId: string, message: OutgoingMessage, options: SendOptions): Promise<SendResult>;
+  edit?(
+    address: string,
+    externalId: string,
+    message: OutgoingMessage,
+    options: SendOptions,
+  ): Promise<SendResult>;
   remove?(address: string, externalId: string, options: SendOptions): Promise<SendResult>;
   /** Looks for a send we are unsure of, by the key it was sent with. */
   find?(address: string, key: string): Promise<{ externalId: string } | null>;
+  /** The platform drops a second send with the same key: what is `unknown` may simply be sent again. */
+  takesKey?: true;
+  /** `textLength` counts UTF-16 units, as `splitText` does. */
   limits?: { textLength: number };
 };
 
@@ -59,20 +69,23 @@ export type SendOptions = {
   /** Equal for every try of one delivery: platforms that take an idempotency key get this one. */
   key: string;
   thread: string | null;
+  /** The gateway's patience: channels keep no clock of their own, so an endless send ends when this is aborted. */
   signal: AbortSignal;
 };
 
-export type SendResult =
-  | { ok: true; externalId: string | null }
-  | {
-      ok: false;
-      /** Milliseconds to wait; `never` when trying again cannot help; `unknown` when it may have arrived. */
-      retryAfter: number | "never" | "unknown";
-      why: string;
-    };
+export type SendResult = { ok: true; externalId: string | null } | SendFailure;
+
+export type SendFailure = {
+  ok: false;
+  /** Milliseconds to wait at least; `never` when trying again cannot help; `unknown` when it may have arrived. */
+  retryAfter: number | "never" | "unknown";
+  /** For people and logs: never holds a secret, nor more of a URL than its host. */
+  why: string;
+};
 
 export type WebhookRequest = {
   method: string;
+  /** Names in lower case. */
   headers: Record<string, string | undefined>;
   /** The raw body: signatures are over these bytes. */
   body: Uint8Array;
