@@ -7,6 +7,16 @@ export const SUMMARY_LABEL = {
 } as const;
 
 /**
+ * Words of ours that the provider boundary writes into the user role where an API has no better place.
+ * Whoever assembles text that is not ours escapes lines that start like one of them.
+ */
+export const HANDOFF_LABEL = {
+  system: "[System message]",
+  systemEnd: "[End of system message]",
+  toolMedia: "[Attached to the result of the tool",
+} as const;
+
+/**
  * What a model may see of a message: the message itself, a user-role text in its place, or nothing.
  * Total over every role: a new role does not compile until its projection is decided here.
  */

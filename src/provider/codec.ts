@@ -1,4 +1,12 @@
-import type { AssistantMessage, BlockKind, LLMMessage, Origin, Source, SystemPart } from "../message/index.js";
+import type {
+  AssistantMessage,
+  BlockKind,
+  LeftOut,
+  LLMMessage,
+  Origin,
+  Source,
+  SystemPart,
+} from "../message/index.js";
 
 /** A tool as a model is told about it. */
 export type ToolDefinition = { name: string; description: string; parameters: Record<string, unknown> };
@@ -12,7 +20,10 @@ export type ModelRequest = {
   temperature?: number;
   thinking?: "off" | "low" | "medium" | "high";
   cache?: boolean;
-  /** By message id. A message without one is a block of kind `message` that came from itself. */
+  /**
+   * By message id. A message without one is a block of kind `message` that came from itself.
+   * A tool message with as many sources as results has one source for each, in order.
+   */
   origins?: ReadonlyMap<string, Origin>;
 };
 
@@ -25,6 +36,10 @@ export type EncodedRequest = {
   headers: Record<string, string>;
   body: string;
   blocks: EncodedBlock[];
+  /** Messages that could not be part of it, and why: an answer that failed, a result without its call, … */
+  leftOut: LeftOut[];
+  /** Tools the API could not spell, by the name it was given instead; calls come back under the true name. */
+  renamedTools: Record<string, string>;
 };
 
 export const APIS = ["openai-chat", "demo"] as const;
@@ -38,17 +53,37 @@ export type Model = {
   id: string;
   baseUrl: string;
   apiKey: string | null;
+  /** How many tokens fit, when known: some servers cut a longer request silently and report success. */
+  window: number | null;
   /** What this server does differently from the API it imitates. */
   quirks: Quirks;
+  /** The demo's pause between a few words. */
+  delayMs: number;
 };
 
-/** How compatible servers differ, as data. */
+/** How servers that speak one API differ, as data. */
 export type Quirks = {
   maxTokensField: "max_completion_tokens" | "max_tokens";
+  /** The role of the system prompt; `user` for models that refuse both others. */
+  systemRole: "system" | "developer" | "user";
   /** Where a system message in the middle of the history goes. */
   midSystem: "system" | "developer" | "user";
   /** Ask for usage in the stream. */
   streamUsage: boolean;
+  images: boolean;
+  audio: boolean;
+  /** Which tool-call ids it takes: up to 40 characters, or Mistral's nine. */
+  toolCallIds: "upTo40" | "exactly9";
+  /** The field in which a server without signatures wants a tool-calling answer's own reasoning back. */
+  replayReasoning: "none" | "reasoning_content" | "reasoning";
+  /** How `thinking` is spelled. */
+  effort: "none" | "reasoning_effort" | "reasoning";
+  /** Tool results carry the tool's name. */
+  toolResultName: boolean;
+  /** An assistant message must stand between tool results and the next user message. */
+  assistantAfterTools: boolean;
+  /** The server never says why it stopped: a stream that ends cleanly is whole. */
+  finishReason: "sent" | "absent";
 };
 
 /** What comes out of a model while it answers. The last event is always `done`; errors are in its message. */
@@ -58,20 +93,24 @@ export type ModelEvent =
   | { type: "tool_call"; part: number; id: string; name: string; args: Record<string, unknown> }
   | { type: "done"; message: AssistantMessage; retryAfterMs: number | null };
 
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
 /** One API: how a request is spelled, and how its stream reads. Pure: no clock, no network. */
 export type Codec = {
   encode(model: Model, request: ModelRequest): EncodedRequest;
   decoder(model: Model): StreamDecoder;
   /** An answer that is not a stream: an HTTP error, or a server that ignored `stream`. */
   decodeWhole(model: Model, status: number, body: string): Decoded;
+  /** For an API that lives in this process: what stands in for the network. */
+  transport?(model: Model): Fetch;
 };
 
 /** An answer without the stamp that whoever called gives it. */
 export type Decoded = Omit<AssistantMessage, "role" | "id" | "timestamp">;
 
-/** Fed the data of server-sent events, one at a time. */
+/** Fed server-sent events, one at a time. `part` of a delta is the index its content has in the end. */
 export type StreamDecoder = {
-  push(data: string): ModelDelta[];
+  push(data: string, event?: string): ModelDelta[];
   /** The stream ended; what it amounts to, also when it was cut. */
   end(): Decoded;
 };

@@ -1,0 +1,10 @@
+import type { Api, Codec } from "./codec.js";
+import { demo } from "./demo.js";
+import { openaiChat } from "./openaiChat.js";
+
+const CODECS: Readonly<Record<Api, Codec>> = { "openai-chat": openaiChat, demo };
+
+/** How an API is spoken. A new one does not compile until it stands here. */
+export function codecOf(api: Api): Codec {
+  return CODECS[api];
+}

@@ -1,0 +1,195 @@
+import { AssistantMessage, clip, newId, type ToolCallContent } from "../message/index.js";
+import { codecOf } from "./apis.js";
+import type { Codec, Decoded, EncodedRequest, Fetch, Model, ModelEvent, ModelRequest } from "./codec.js";
+import { type Exchange, exchange, systemTimer, type Timeouts, type Timer } from "./exchange.js";
+import { failed } from "./failure.js";
+import { retryAfterMs } from "./retryAfter.js";
+import { sseReader } from "./sse.js";
+
+export { isRetryable } from "./failure.js";
+
+export type CallOptions = {
+  signal?: AbortSignal;
+  /** In place of the network. */
+  fetch?: Fetch;
+  /** The clock that stamps the answer; the gateway hands in its own. */
+  now?: () => number;
+  newId?: () => string;
+  timeouts?: Partial<Timeouts>;
+  timer?: Timer;
+};
+
+const TIMEOUTS: Timeouts = { firstByteMs: 120_000, idleMs: 120_000 };
+
+/** A request in the model's own spelling. Pure. */
+export function encode(model: Model, request: ModelRequest): EncodedRequest {
+  return codecOf(model.api).encode(model, request);
+}
+
+/** Encode, send, and read the answer. */
+export function call(
+  model: Model,
+  request: ModelRequest,
+  options: CallOptions = {},
+): AsyncGenerator<ModelEvent, void> {
+  return send(model, encode(model, request), options);
+}
+
+/**
+ * Sends exactly the encoded bytes, once, and gives what comes back. Never throws: an answer that failed or was
+ * stopped is in the last event, `done`, with whatever text had come; it holds no tool calls.
+ */
+export async function* send(
+  model: Model,
+  encoded: EncodedRequest,
+  options: CallOptions = {},
+): AsyncGenerator<ModelEvent, void> {
+  const codec = codecOf(model.api);
+  const open = await exchange(encoded, {
+    fetch: options.fetch ?? codec.transport?.(model) ?? globalThis.fetch,
+    signal: options.signal,
+    timeouts: { ...TIMEOUTS, ...options.timeouts },
+    timer: options.timer ?? systemTimer,
+  });
+  try {
+    const decoded = settled(yield* receive(codec, model, open), open);
+    const message = stamped(withIds(withTrueNames(decoded, encoded), options), model, options);
+    yield* callEvents(message);
+    const failing = message.stopReason === "error";
+    yield { type: "done", message, retryAfterMs: failing ? retryAfterMs(open.headers, options.now) : null };
+  } finally {
+    // Whoever stops reading early hangs up with it.
+    await open.bytes.return();
+  }
+}
+
+/** Streams are recognised by how they begin: some servers call them JSON, and some JSON a stream. */
+async function* receive(codec: Codec, model: Model, open: Exchange): AsyncGenerator<ModelEvent, Decoded> {
+  if (open.status === 0) return failed(model, { kind: "network", text: "the server did not answer" });
+  const early: Uint8Array[] = [];
+  let streams = false;
+  while (!streams) {
+    const next = await open.bytes.next();
+    if (next.done) break;
+    early.push(next.value);
+    const first = firstCharacter(early);
+    if (first === "") continue;
+    if (open.status >= 300 || "{[<".includes(first)) break;
+    streams = true;
+  }
+  return streams
+    ? yield* receiveStream(codec, model, open, early)
+    : yield* receiveWhole(codec, model, open, early);
+}
+
+function firstCharacter(chunks: readonly Uint8Array[]): string {
+  for (const chunk of chunks) {
+    const found = chunk.find((byte) => byte > 32);
+    if (found !== undefined) return String.fromCharCode(found);
+  }
+  return "";
+}
+
+async function* receiveStream(
+  codec: Codec,
+  model: Model,
+  open: Exchange,
+  early: readonly Uint8Array[],
+): AsyncGenerator<ModelEvent, Decoded> {
+  const reader = sseReader();
+  const decoder = codec.decoder(model);
+  for (const chunk of early) {
+    for (const { data, event } of reader.push(chunk)) yield* decoder.push(data, event);
+  }
+  for await (const chunk of open.bytes) {
+    for (const { data, event } of reader.push(chunk)) yield* decoder.push(data, event);
+  }
+  for (const { data, event } of reader.end()) yield* decoder.push(data, event);
+  return decoder.end();
+}
+
+async function* receiveWhole(
+  codec: Codec,
+  model: Model,
+  open: Exchange,
+  early: readonly Uint8Array[],
+): AsyncGenerator<ModelEvent, Decoded> {
+  const chunks = [...early];
+  for await (const chunk of open.bytes) chunks.push(chunk);
+  const decoded = codec.decodeWhole(model, open.status, new TextDecoder().decode(Buffer.concat(chunks)));
+  for (const [part, content] of decoded.contents.entries()) {
+    if (content.type !== "tool_call") yield { type: content.type, part, delta: content.content };
+  }
+  return decoded;
+}
+
+/** A stop outweighs any answer. What broke the exchange explains an answer that is not whole, and only such a one. */
+function settled(decoded: Decoded, open: Exchange): Decoded {
+  const problem = open.problem();
+  if (problem === "aborted") {
+    const { error: _, errorKind: __, ...rest } = decoded;
+    return { ...rest, contents: withoutCalls(decoded), stopReason: "aborted" };
+  }
+  const unexplained = open.status === 0 || decoded.errorKind === "cut";
+  return problem && unexplained ? { ...decoded, error: problem.text, errorKind: problem.kind } : decoded;
+}
+
+function withoutCalls(decoded: Decoded): Decoded["contents"] {
+  return decoded.contents.filter((content) => content.type !== "tool_call");
+}
+
+function withTrueNames(decoded: Decoded, { renamedTools }: EncodedRequest): Decoded {
+  if (Object.keys(renamedTools).length === 0) return decoded;
+  return mapCalls(decoded, (call) => {
+    return Object.hasOwn(renamedTools, call.name)
+      ? { ...call, name: renamedTools[call.name] ?? call.name }
+      : call;
+  });
+}
+
+/** Every call has an id of its own, also where the server gave none or one twice. */
+function withIds(decoded: Decoded, options: CallOptions): Decoded {
+  const seen = new Set<string>();
+  return mapCalls(decoded, (call) => {
+    const id = call.id === "" || seen.has(call.id) ? `call_${freshId(options).replaceAll("-", "")}` : call.id;
+    seen.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+}
+
+function mapCalls(decoded: Decoded, change: (call: ToolCallContent) => ToolCallContent): Decoded {
+  const contents = decoded.contents.map((content) =>
+    content.type === "tool_call" ? change(content) : content,
+  );
+  return { ...decoded, contents };
+}
+
+function freshId(options: CallOptions): string {
+  if (options.newId) return options.newId();
+  return options.now ? newId(options.now()) : newId();
+}
+
+const MAX_ERROR = 2000;
+
+function stamped(decoded: Decoded, model: Model, options: CallOptions): AssistantMessage {
+  const { contents, error, ...envelope } = decoded;
+  return AssistantMessage.of(contents, {
+    ...envelope,
+    ...(error === undefined ? {} : { error: clip(withoutKey(error, model.apiKey), MAX_ERROR) }),
+    id: freshId(options),
+    ...(options.now ? { timestamp: options.now() } : {}),
+  });
+}
+
+/** Servers echo what they were sent. What is shorter than four characters keeps no secret. */
+function withoutKey(text: string, apiKey: string | null): string {
+  return apiKey !== null && apiKey.length >= 4 ? text.replaceAll(apiKey, "[key]") : text;
+}
+
+function* callEvents(message: AssistantMessage): Generator<ModelEvent, void> {
+  for (const [part, content] of message.contents.entries()) {
+    if (content.type !== "tool_call") continue;
+    const { id, name, args } = content;
+    yield { type: "tool_call", part, id, name, args };
+  }
+}

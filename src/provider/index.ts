@@ -1,0 +1,7 @@
+export { type CallOptions, call, encode, isRetryable, send } from "./call.js";
+export * from "./codec.js";
+export type { Timeouts, Timer } from "./exchange.js";
+export type { Fitted, FittedHistory, FittedResult, Target } from "./fitted.js";
+export { handoff } from "./handoff.js";
+export { defaultModelName, type ModelOptions, model, type ResolvedModel, resolveModel } from "./model.js";
+export { type SseEvent, type SseReader, sseReader } from "./sse.js";

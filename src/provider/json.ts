@@ -1,0 +1,28 @@
+/** Is it an object with named fields: no list, not null? */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value of a JSON text; undefined, which no JSON is, when it cannot be read. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A value as JSON text that every server can read. A lone surrogate, which JSON would carry as an escape that many
+ * parsers refuse, becomes U+FFFD; a backslash that only looks like the start of such an escape is left alone.
+ */
+export function toJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (!json.includes("\\ud")) return json;
+  return json.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\ufffd"));
+}
+
+/** A text as the inside of a JSON string, without its quotes. */
+export function toJsonFragment(text: string): string {
+  return toJson(text).slice(1, -1);
+}

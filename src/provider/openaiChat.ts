@@ -1,0 +1,155 @@
+import type { Origin, SystemPart } from "../message/index.js";
+import { HANDOFF_LABEL } from "../message/index.js";
+import { type BlockWriter, blockWriter } from "./blocks.js";
+import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition } from "./codec.js";
+import { type FittedHistory, isBlank, type Target } from "./fitted.js";
+import { handoff } from "./handoff.js";
+import { toJson, toJsonFragment } from "./json.js";
+import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
+import { type Spelled, spell } from "./openaiChatMessage.js";
+import { EXACTLY_9, UP_TO_40, wireToolName } from "./toolCallId.js";
+
+/** OpenAI Chat Completions, and every server that speaks it. */
+export const openaiChat: Codec = {
+  encode: encodeOpenaiChat,
+  decoder: openaiChatDecoder,
+  decodeWhole: openaiChatWhole,
+};
+
+const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const SOUNDS: readonly string[] = ["audio/wav", "audio/x-wav", "audio/wave", "audio/mpeg", "audio/mp3"];
+
+/** Messages come last in the body, so that the next request of a chat begins with the bytes of this one. */
+function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
+  const history = handoff(request.messages, targetOf(model), request.origins);
+  const writer = blockWriter();
+  writer.frame("{");
+  writer.add("params", paramsOf(model, request), []);
+  const renamedTools = writeTools(writer, request.tools ?? []);
+  writer.list(',"messages":[');
+  const system = systemPieces(request.system, history);
+  const spelled = history.messages.map((message) => spell(message, model.quirks));
+  const messages = spelled.flatMap((spelling) => spelling.messages);
+  writeSystem(writer, system, model.quirks);
+  writeMessages(writer, messages, model.quirks);
+  if (system.length === 0 && messages.length === 0) writer.item(FRAME, NOTHING_SAID);
+  writer.frame("]}");
+  return {
+    url: completionsUrl(model.baseUrl),
+    headers: headersOf(model),
+    body: writer.blocks.map((block) => block.text).join(""),
+    blocks: writer.blocks,
+    leftOut: [...history.leftOut, ...spelled.flatMap((spelling) => spelling.leftOut)],
+    renamedTools,
+  };
+}
+
+function targetOf({ provider, api, id, quirks }: Model): Target {
+  return {
+    provider,
+    api,
+    model: id,
+    ids: quirks.toolCallIds === "exactly9" ? EXACTLY_9 : UP_TO_40,
+    takes: {
+      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
+      audio: (mime) => quirks.audio && SOUNDS.includes(mime),
+    },
+  };
+}
+
+/** A base URL may carry a query, as Azure's does. */
+function completionsUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`;
+  return url.href;
+}
+
+function headersOf({ apiKey }: Model): Record<string, string> {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  return apiKey === null ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
+}
+
+function paramsOf({ id, quirks }: Model, request: ModelRequest): string {
+  const params = {
+    model: id,
+    stream: true,
+    ...(quirks.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+    ...(request.maxTokens === undefined ? {} : { [quirks.maxTokensField]: request.maxTokens }),
+    ...effortOf(quirks.effort, request.thinking),
+  };
+  return toJson(params).slice(1, -1);
+}
+
+/** `off` is said only where a server has a word for it; elsewhere models that cannot think would refuse it. */
+function effortOf(spelling: Quirks["effort"], thinking: ModelRequest["thinking"]): Record<string, unknown> {
+  if (thinking === undefined || spelling === "none") return {};
+  if (spelling === "reasoning")
+    return { reasoning: thinking === "off" ? { enabled: false } : { effort: thinking } };
+  return thinking === "off" ? {} : { reasoning_effort: thinking };
+}
+
+/** An empty list of tools is refused, so none is sent. Gives back which tools had to be renamed. */
+function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
+  const renamed: Record<string, string> = {};
+  if (tools.length === 0) return renamed;
+  writer.list(',"tools":[');
+  for (const { name, description, parameters } of tools) {
+    const wireName = wireToolName(name);
+    if (wireName !== name) renamed[wireName] = name;
+    const told = isBlank(description)
+      ? { name: wireName, parameters }
+      : { name: wireName, description, parameters };
+    writer.item(
+      { kind: "tools", sources: [{ type: "tool", id: name }] },
+      toJson({ type: "function", function: told }),
+    );
+  }
+  writer.frame("]");
+  return renamed;
+}
+
+/** The operator's words first, then what opens the chat, then notices: what changes most often stands last. */
+function systemPieces(system: ModelRequest["system"], history: FittedHistory): SystemPart[] {
+  const given: SystemPart[] =
+    typeof system === "string"
+      ? [{ kind: "system", text: system, sources: [{ type: "prompt", id: "system" }] }]
+      : (system ?? []);
+  const leading = history.leading.map(({ text, from }): SystemPart => {
+    return { kind: from.kind === "notice" ? "notice" : "system", text, sources: from.sources };
+  });
+  const all = [...given, ...leading].filter((part) => !isBlank(part.text));
+  return [...all.filter((part) => part.kind === "system"), ...all.filter((part) => part.kind === "notice")];
+}
+
+/** One message with one string, made of several blocks: templates of compatible servers refuse a second one. */
+function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], { systemRole }: Quirks): void {
+  if (pieces.length === 0) return;
+  const marked = systemRole === "user";
+  writer.item(
+    FRAME,
+    `{"role":"${systemRole}","content":"${marked ? toJsonFragment(`${HANDOFF_LABEL.system}\n`) : ""}`,
+  );
+  pieces.forEach(({ kind, text, sources }, index) => {
+    writer.add(kind, toJsonFragment(index === 0 ? text : `\n\n${text}`), sources);
+  });
+  writer.frame(`${marked ? toJsonFragment(`\n${HANDOFF_LABEL.systemEnd}`) : ""}"}`);
+}
+
+const FRAME: Origin = { kind: "frame", sources: [] };
+/** Servers refuse a request without any message. */
+const NOTHING_SAID = '{"role":"user","content":"[Nothing has been said yet.]"}';
+const TOOLS_DONE = '{"role":"assistant","content":"I have the results."}';
+
+function writeMessages(
+  writer: BlockWriter,
+  messages: readonly Spelled[],
+  { assistantAfterTools }: Quirks,
+): void {
+  let afterTools = false;
+  for (const { role, text, from } of messages) {
+    if (afterTools && role === "user" && assistantAfterTools) writer.item(FRAME, TOOLS_DONE);
+    afterTools = role === "tool";
+    writer.item(from, text);
+  }
+}
