@@ -6,3 +6,5 @@ export { createGateway, DEFAULT_LIMITS, type Gateway, type GatewayOptions } from
 export type { FoundModel, GatewayLimits, Log, NoticeSource } from "./hall.js";
 export type { IngestOptions, IngestResult } from "./ingest.js";
 export type { Preview, PreviewResult } from "./preview.js";
+export { covers, type Identity, type Scope, Tokens } from "./tokens.js";
+export { StoreUnavailable } from "../store/store.js";

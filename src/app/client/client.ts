@@ -56,6 +56,9 @@ export function createClient(options: ClientOptions = {}) {
     /** Changes the code of a one-time link into a token. */
     login: (code: string) => json<{ token: string }>("POST", "/v1/login", { body: { code } }),
 
+    /** The code of a new one-time link to the page. */
+    link: () => json<{ code: string }>("POST", "/v1/links"),
+
     chats: (ask: Paging & { after?: string } = {}) =>
       json<Page<"chats", Chat>>("GET", "/v1/chats", split(ask)),
     chat: (jid: string) => json<Chat>("GET", inChat(jid)),

@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { userInfo } from "node:os";
+import type { IngestAnswer, MessageRow } from "../../message/index.js";
+import type { Client } from "../client/index.js";
+import type { Connection } from "./connect.js";
+import { CommandFailed, type Output } from "./output.js";
+import { painter, plain, transcriptLine } from "./transcript.js";
+
+const WAIT_MS = 5 * 60_000;
+
+/** Say something, and read the answer as it comes. */
+export async function send(
+  { client }: Connection,
+  chat: string,
+  words: string[],
+  out: Output,
+  options: { as?: string; wait: boolean },
+): Promise<void> {
+  const content = words.join(" ");
+  if (content === "") throw new CommandFailed(2, "Say something: longhand send hello");
+  const submit = () => client.submit(chat, { content, msg_metadata: me(options.as) });
+  if (!options.wait) return told(out, await submit());
+  await listening(client, chat, async (events) => {
+    const answer = await submit();
+    if (answer.admission !== "run") return told(out, answer);
+    await readAnswer(events, answer, out);
+  });
+}
+
+/** The conversation so far, and with `follow` as it goes on. */
+export async function log(
+  { client }: Connection,
+  chat: string,
+  out: Output,
+  options: { count: number; follow: boolean },
+): Promise<void> {
+  const paint = painter(out.colour);
+  const showNewest = async (): Promise<number> => {
+    const { messages } = await client.messages(chat, { before_seq: Number.MAX_SAFE_INTEGER, limit: options.count });
+    for (const row of messages) out.result(row, transcriptLine(row, paint));
+    return messages.at(-1)?.seq ?? 0;
+  };
+  if (!options.follow) return void (await showNewest());
+  await listening(client, chat, async (events) => {
+    let last = await showNewest();
+    for await (const event of events) {
+      if ((event.type !== "message" && event.type !== "host") || !event.message || event.message.seq <= last) continue;
+      last = event.message.seq;
+      out.result(event.message, transcriptLine(event.message, paint));
+    }
+  });
+}
+
+type Events = ReturnType<Client["events"]>;
+
+/** Acts once the stream is open, so that nothing said from then on is missed. */
+async function listening(client: Client, chat: string, act: (events: Events) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const { promise: opened, resolve } = withResolvers();
+  const events = client.events({ chat, signal: stop.signal, onState: (state) => state === "open" && resolve() });
+  const first = events.next();
+  try {
+    await Promise.race([opened, first]);
+    await act(resumed(first, events));
+  } finally {
+    stop.abort();
+  }
+}
+
+async function* resumed(first: ReturnType<Events["next"]>, events: Events): Events {
+  const opening = await first;
+  if (opening.done) return;
+  yield opening.value;
+  yield* events;
+}
+
+async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Promise<void> {
+  const paint = painter(out.colour);
+  const rows: MessageRow[] = [];
+  const timer = setTimeout(() => {
+    process.stderr.write(`longhand: no answer yet. Ask why: longhand why ${answer.message_id}\n`);
+  }, WAIT_MS);
+  try {
+    for await (const event of events) {
+      if ((event.type === "message" || event.type === "host") && event.message && event.message.id !== answer.message_id) {
+        rows.push(event.message);
+        if (!out.json) out.line(transcriptLine(event.message, paint));
+      }
+      if (event.type !== "outcome" || event.message_id !== answer.message_id) continue;
+      const { outcome, reason } = event.outcome;
+      if (outcome === "pending") continue;
+      if (out.json) out.result({ ...answer, outcome: event.outcome, messages: rows }, "");
+      if (outcome !== "answered") throw new CommandFailed(4, `Not answered: ${outcome}, ${plain(reason)}`);
+      return;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function told(out: Output, answer: IngestAnswer): void {
+  out.result(answer, `${answer.message_id} ${answer.admission}: ${answer.reason}`);
+}
+
+function me(name: string | undefined) {
+  return {
+    source: "terminal",
+    sender_id: "tui-user",
+    sender_display_name: name ?? userInfo().username,
+    sender_type: "human",
+    external_message_id: randomUUID(),
+  } as const;
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

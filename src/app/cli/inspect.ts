@@ -1,0 +1,94 @@
+import type { Block, Call, Outcome } from "../../message/index.js";
+import { ApiProblem } from "../client/index.js";
+import type { Connection } from "./connect.js";
+import { CommandFailed, columns, type Output } from "./output.js";
+import { plain } from "./transcript.js";
+
+/** What the model saw: a call's receipt, or its exact bytes. */
+export async function call({ client }: Connection, id: string, out: Output, options: { raw: boolean }): Promise<void> {
+  if (options.raw) {
+    process.stdout.write(await client.requestBytes(id));
+    return;
+  }
+  const receipt = await client.call(id);
+  if (out.json) return out.result(receipt, "");
+  const bytes = await client.requestBytes(id);
+  out.line(header(receipt));
+  out.line("");
+  out.line(blockTable(receipt.blocks, bytes));
+  for (const { message_id, reason } of receipt.left_out) out.line(`left out  ${message_id}  ${reason}`);
+  for (const { block, reason } of receipt.breaks) out.line(`break     at block ${block}: ${reason}`);
+  out.line("");
+  out.line(`exact bytes: longhand call ${id} --raw`);
+}
+
+/** The calls of a chat. */
+export async function calls({ client }: Connection, chat: string, out: Output): Promise<void> {
+  const { calls: found } = await client.calls(chat, { limit: 500 });
+  if (out.json) return out.result(found, "");
+  if (found.length === 0) return out.line(`No calls yet in ${chat}. Say something: longhand send hello`);
+  out.line(
+    columns(found.map((each) => [each.id, `${each.provider}/${each.model}`, each.status, `${each.request_size} bytes`, each.started_at])),
+  );
+}
+
+/** What would be sent now. */
+export async function context({ client }: Connection, chat: string, out: Output): Promise<void> {
+  const preview = await client.context(chat);
+  if (out.json) return out.result(preview, "");
+  out.line(blockTable(preview.blocks, new TextEncoder().encode(preview.body)));
+  for (const { message_id, reason } of preview.left_out) out.line(`left out  ${message_id}  ${reason}`);
+}
+
+/** Why a message was answered, or why not. */
+export async function why({ client }: Connection, id: string, out: Output, chat: string | undefined): Promise<void> {
+  const jids = chat ? [chat] : (await client.chats({ limit: 500 })).chats.map((known) => known.jid);
+  for (const jid of jids) {
+    const outcome = await client.outcome(jid, id).catch((error: unknown) => {
+      if (error instanceof ApiProblem && error.status === 404) return null;
+      throw error;
+    });
+    if (outcome) return out.result(outcome, explain(jid, outcome));
+  }
+  throw new CommandFailed(4, `No inbound message ${id} was found. Ids are in: longhand log --json`);
+}
+
+function explain(chat: string, outcome: Outcome): string {
+  const lines = [`${outcome.outcome}: ${plain(outcome.reason)}`, `chat  ${chat}`];
+  if (outcome.turn_id) lines.push(`turn  ${outcome.turn_id}`);
+  for (const id of outcome.call_ids) lines.push(`call  ${id}   (longhand call ${id})`);
+  for (const delivery of outcome.deliveries) {
+    const error = delivery.last_error ? `: ${plain(delivery.last_error)}` : "";
+    lines.push(`sent  ${delivery.address} ${delivery.state} after ${delivery.attempts} tries${error}`);
+  }
+  return lines.join("\n");
+}
+
+function header(receipt: Call): string {
+  const { usage, cost } = receipt;
+  const tokens = usage ? `${usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens} tokens in, ${usage.output_tokens} out` : "no usage";
+  const money = cost ? `$${cost.total.toFixed(4)}` : "cost unknown";
+  return [
+    `${receipt.provider}/${receipt.model} · ${receipt.status}${receipt.stop_reason ? ` (${receipt.stop_reason})` : ""} · ${tokens} · ${money}`,
+    `${receipt.started_at} · ${receipt.duration_ms ?? "?"} ms · ${receipt.request_size} bytes · sha256 ${receipt.request_sha256}`,
+    ...(receipt.error ? [`error: ${plain(receipt.error)}`] : []),
+  ].join("\n");
+}
+
+/** Blocks with the words in them; the JSON in between is left to `--raw`. */
+function blockTable(blocks: readonly Block[], bytes: Uint8Array): string {
+  const decoder = new TextDecoder();
+  let at = 0;
+  const rows = blocks.flatMap((block) => {
+    const text = decoder.decode(bytes.subarray(at, at + block.size));
+    at += block.size;
+    if (block.kind === "frame") return [];
+    const sources = block.sources.map((source) => `${source.type} ${source.id}`).join(", ");
+    return [[block.kind, String(block.size), clip(plain(text), 70), sources]];
+  });
+  return columns(rows);
+}
+
+function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a newcomer never has to set. */
+export type Settings = {
+  host: string;
+  port: number;
+  data: string;
+  assistantName: string;
+  aliases: string[];
+};
+
+/** A setting that cannot be right, with what would be. */
+export class SettingError extends Error {
+  override name = "SettingError";
+}
+
+/** Settings from the environment, and from a `.env` file beside us when there is one. */
+export function readSettings(env: Env): Settings {
+  if (env.DATABASE_URL) {
+    throw new SettingError("DATABASE_URL is set, but this version keeps its data in SQLite only: unset it.");
+  }
+  const port = env.LONGHAND_PORT ?? "7483";
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new SettingError(`LONGHAND_PORT is "${port}": set it to a number from 0 to 65535, such as 7483.`);
+  }
+  return {
+    host: env.LONGHAND_HOST || "127.0.0.1",
+    port: Number(port),
+    data: resolve(env.LONGHAND_DATA || "data"),
+    assistantName: env.ASSISTANT_NAME?.trim() || "Longhand",
+    aliases: (env.TRIGGER_ALIASES ?? "")
+      .split(",")
+      .map((alias) => alias.trim())
+      .filter((alias) => alias !== ""),
+  };
+}
+
+/** Read `.env` into the environment; what is set already stays. */
+export function loadEnvFile(): void {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** The owner's token: from the environment, or from the file of the first start (made now if this is it). */
+export function ownerToken(settings: Settings, env: Env): string {
+  if (env.LONGHAND_TOKEN) return checkedToken(env.LONGHAND_TOKEN);
+  const file = join(settings.data, "token");
+  if (existsSync(file)) return checkedToken(readFileSync(file, "utf8").trim());
+  if (!isLoopback(settings.host)) {
+    throw new SettingError(
+      `LONGHAND_HOST is ${settings.host}, which others can reach: set LONGHAND_TOKEN to a long secret first.`,
+    );
+  }
+  mkdirSync(settings.data, { recursive: true });
+  const token = `lh_${randomBytes(32).toString("base64url")}`;
+  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+  return token;
+}
+
+function checkedToken(token: string): string {
+  if (/^[!-~]{16,}$/.test(token)) return token;
+  throw new SettingError("The token must be at least 16 printable characters without spaces.");
+}

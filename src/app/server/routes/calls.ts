@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { Call, CallEnvelope } from "../../../message/index.js";
+import { limit, listOf, page } from "../paging.js";
+import { Problem, unknown } from "../problem.js";
+import { ok, type Route, route } from "../route.js";
+
+const CallsQuery = z.object({ limit, after: z.string().optional(), turn_id: z.string().optional() });
+
+/** Receipts. */
+export const callRoutes: Route[] = [
+  route({
+    method: "GET",
+    path: "/v1/chats/:jid/calls",
+    summary: "The chat's calls, oldest first, without their blocks",
+    scope: "read",
+    query: CallsQuery,
+    answers: { status: 200, schema: listOf("calls", CallEnvelope) },
+    handle: async ({ gateway }, { params, query }) => {
+      const chat_jid = params.jid ?? "";
+      if (!(await gateway.read.chat(chat_jid))) throw unknown("chat");
+      const calls = await gateway.read.calls({
+        chat_jid,
+        turn_id: query.turn_id ?? null,
+        after: query.after ?? null,
+        limit: query.limit,
+      });
+      return ok(page("calls", calls, query.limit, (call) => call.id));
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/calls/:id",
+    summary: "The receipt of one call",
+    scope: "read",
+    answers: { status: 200, schema: Call },
+    handle: async ({ gateway }, { params }) => {
+      const call = await gateway.call(params.id ?? "");
+      if (!call) throw unknown("call");
+      return ok(call);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/calls/:id/request",
+    summary: "The exact bytes that were sent",
+    scope: "read",
+    answers: { status: 200, schema: null },
+    handle: async ({ gateway }, { params }) => {
+      const bytes = await gateway.request(params.id ?? "");
+      if (bytes === null) throw unknown("call");
+      if (bytes === "erased") throw new Problem(410, "Some of what this call sent has been erased.");
+      return { status: 200, bytes, headers: { "content-type": "application/json" } };
+    },
+  }),
+];

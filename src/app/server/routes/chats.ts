@@ -1,0 +1,162 @@
+import { z } from "zod";
+import { Chat, ChatPatch, NewChat } from "../../../message/index.js";
+import type { ChatResult } from "../../../gateway/index.js";
+import { listOf, limit, page } from "../paging.js";
+import { invalid, Problem, parsed, unknown } from "../problem.js";
+import { type Answer, ok, type Route, route } from "../route.js";
+
+const HostBody = z.strictObject({ content: z.string().min(1).max(64 * 1024) });
+const CustomBody = z.strictObject({ custom_type: z.string().min(1).max(255), content: z.string().max(1024 * 1024) });
+const AddressQuery = z.object({ state: z.enum(["unregistered"]).optional(), limit });
+const KnownAddress = z.object({
+  address: z.string(),
+  channel: z.string(),
+  name: z.string(),
+  first_seen: z.string(),
+  last_seen: z.string(),
+  count: z.int(),
+});
+const TreeEntry = z.object({
+  id: z.string(),
+  parent: z.string().nullable(),
+  kind: z.string(),
+  message_id: z.string().nullable(),
+  turn_id: z.string().nullable(),
+  at: z.string(),
+});
+const Listing = z.object({ limit, after: z.string().optional() });
+
+export const chatRoutes: Route[] = [
+  route({
+    method: "GET",
+    path: "/v1/chats",
+    summary: "All chats",
+    scope: "read",
+    query: Listing,
+    answers: { status: 200, schema: listOf("chats", Chat) },
+    handle: async ({ gateway }, { query }) => {
+      const all = await gateway.read.chats();
+      const later = all.filter((chat) => query.after === undefined || chat.jid > query.after);
+      return ok(page("chats", later.slice(0, query.limit), query.limit, (chat) => chat.jid));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/chats",
+    summary: "Register a chat",
+    scope: "operate",
+    body: NewChat,
+    answers: { status: 201, schema: Chat },
+    handle: async ({ gateway }, { body }) => chatAnswer(await gateway.registerChat(body), 201),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/chats/:jid",
+    summary: "One chat",
+    scope: "read",
+    answers: { status: 200, schema: Chat },
+    handle: async ({ gateway }, { params }) => {
+      const chat = await gateway.read.chat(params.jid ?? "");
+      if (!chat) throw unknown("chat");
+      return ok(chat);
+    },
+  }),
+  route({
+    method: "PATCH",
+    path: "/v1/chats/:jid",
+    summary: "Change a chat's settings",
+    scope: "operate",
+    body: ChatPatch,
+    answers: { status: 200, schema: Chat },
+    handle: async ({ gateway }, { params, body }) => chatAnswer(await gateway.changeChat(params.jid ?? "", body), 200),
+  }),
+  route({
+    method: "DELETE",
+    path: "/v1/chats/:jid",
+    summary: "Unregister a chat",
+    scope: "operate",
+    answers: { status: 204, schema: null },
+    handle: async ({ gateway }, { params }) => {
+      if (!(await gateway.removeChat(params.jid ?? ""))) throw unknown("chat");
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/addresses",
+    summary: "Who knocked",
+    scope: "read",
+    query: AddressQuery,
+    answers: { status: 200, schema: listOf("addresses", KnownAddress) },
+    handle: async ({ gateway }, { query }) => {
+      const all = await gateway.read.addresses();
+      return ok(page("addresses", all.slice(0, query.limit), query.limit, () => null));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/chats/:jid/host",
+    summary: "A host message: for people, never for a model",
+    scope: "operate",
+    body: HostBody,
+    answers: { status: 201, schema: z.object({ id: z.string() }) },
+    handle: async ({ gateway }, { params, body }) => {
+      const row = await gateway.postHost(params.jid ?? "", parsed(HostBody, body).content);
+      if (!row) throw unknown("chat");
+      return ok(row, 201);
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/chats/:jid/custom",
+    summary: "A custom entry on the tree, never for a model",
+    scope: "operate",
+    body: CustomBody,
+    answers: { status: 201, schema: z.object({ id: z.string() }) },
+    handle: async ({ gateway }, { params, body }) => {
+      const { custom_type, content } = parsed(CustomBody, body);
+      const id = await gateway.postCustom(params.jid ?? "", custom_type, content);
+      if (!id) throw unknown("chat");
+      return ok({ id, custom_type }, 201);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/chats/:jid/tree",
+    summary: "The chat's tree, and its head",
+    scope: "read",
+    query: z.object({ limit }),
+    answers: { status: 200, schema: z.object({ tree: z.array(TreeEntry), head: z.string().nullable(), next: z.null() }) },
+    handle: async ({ gateway }, { params, query }) => {
+      const jid = params.jid ?? "";
+      if (!(await gateway.read.chat(jid))) throw unknown("chat");
+      const tree = await gateway.read.entries(jid, query.limit);
+      return ok({ tree, head: await gateway.read.head(jid, ""), next: null });
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/chats/:jid/stop",
+    summary: "Cancel the running turn",
+    scope: "operate",
+    answers: { status: 204, schema: null },
+    handle: async ({ gateway }, { params }) => {
+      if (!(await gateway.read.chat(params.jid ?? ""))) throw unknown("chat");
+      if (!gateway.stopTurn(params.jid ?? "")) throw new Problem(409, "No turn is running in this chat.");
+      return { status: 204 };
+    },
+  }),
+];
+
+function chatAnswer(result: ChatResult, status: number): Answer {
+  switch (result.status) {
+    case "ok":
+      return ok(result.chat, status);
+    case "unknown":
+      throw unknown("chat");
+    case "invalid":
+      throw invalid(result.errors);
+    case "conflict":
+      throw new Problem(409, result.why);
+  }
+}

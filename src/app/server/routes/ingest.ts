@@ -1,0 +1,81 @@
+import { InjectBody, IngestAnswer, SubmitBody } from "../../../message/index.js";
+import type { IngestResult } from "../../../gateway/index.js";
+import { type Answer, type Asked, ok, type Route, route, type Served } from "../route.js";
+import { invalid, Problem } from "../problem.js";
+import { requireScope } from "../auth.js";
+
+const WAYS = [
+  { word: "submit", summary: "Someone spoke in the chat", body: SubmitBody },
+  { word: "inject", summary: "A program adds a message", body: InjectBody },
+  { word: "passive", summary: "Overheard; keep it", body: SubmitBody },
+] as const;
+type Way = (typeof WAYS)[number]["word"];
+
+/** The three ways in. Each answers only once the message is durable. */
+export const ingestRoutes: Route[] = WAYS.map(({ word, summary, body }) =>
+  route({
+    method: "POST",
+    path: `/v1/chats/:jid/${word}`,
+    summary,
+    scope: "source",
+    body,
+    answers: { status: 202, schema: IngestAnswer },
+    handle: (served, asked) => takeIn(word, served, asked),
+  }),
+);
+
+async function takeIn(way: Way, { gateway }: Served, { params, body, headers, identity }: Asked<unknown>): Promise<Answer> {
+  const source = sourceOf(body);
+  requireScope(identity, "ingest", source);
+  if (way === "inject" && isSystem(body)) requireScope(identity, "operate");
+  const options = { idempotencyKey: idempotencyKey(headers["idempotency-key"]) };
+  const jid = params.jid ?? "";
+  switch (way) {
+    case "submit":
+      return answer(await gateway.submitChat(jid, body, options));
+    case "inject":
+      return answer(await gateway.injectMessage(jid, body, options));
+    case "passive":
+      return answer(await gateway.storePassiveMessage(jid, body, options));
+  }
+}
+
+function answer(result: IngestResult): Answer {
+  switch (result.status) {
+    case "stored":
+      return ok(result.answer, 202);
+    case "not_registered":
+      throw new Problem(
+        404,
+        `The chat "${result.jid}" is not registered. Register it with \`longhand register ${result.jid}\` or POST /v1/chats {"jid": ${JSON.stringify(result.jid)}}.`,
+      );
+    case "invalid":
+      throw invalid(result.errors);
+    case "too_large":
+      throw new Problem(413, result.why, [{ path: "content", reason: result.why }]);
+    case "conflict":
+      throw new Problem(409, result.why);
+  }
+}
+
+function sourceOf(body: unknown): string | null {
+  const metadata = field(body, "msg_metadata");
+  const source = field(metadata, "source");
+  return typeof source === "string" ? source : null;
+}
+
+function isSystem(body: unknown): boolean {
+  return field(body, "role") === "system";
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function idempotencyKey(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  if (typeof header !== "string" || header.length === 0 || header.length > 255) {
+    throw invalid([{ path: "Idempotency-Key", reason: "expected one value of 1 to 255 characters" }]);
+  }
+  return header;
+}

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { Delivery, DeliveryState } from "../../../message/index.js";
+import { unauthorised } from "../auth.js";
+import { limit, listOf, page } from "../paging.js";
+import { Problem, parsed, unknown } from "../problem.js";
+import { type Answer, ok, type Route, route, type Served } from "../route.js";
+
+const OutboxQuery = z.object({ state: DeliveryState.optional(), after: z.string().optional(), limit });
+const SCOPE = z.string().regex(/^(read|operate|admin|ingest:[a-z0-9][a-z0-9_.-]*)$/, "expected read, operate, admin or ingest:<source>");
+const TokenBody = z.strictObject({ name: z.string().min(1).max(255), scopes: z.array(SCOPE).min(1).max(50) });
+const TokenListing = z.object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), created_at: z.string() });
+const LoginBody = z.strictObject({ code: z.string().min(1).max(255) });
+const ModelListing = z.object({ name: z.string(), default: z.boolean(), available: z.boolean(), note: z.string().nullable() });
+
+/** The desk: what is on its way out, who may come in, what can be asked. */
+export const operateRoutes: Route[] = [
+  route({
+    method: "GET",
+    path: "/v1/outbox",
+    summary: "Deliveries, oldest first",
+    scope: "read",
+    query: OutboxQuery,
+    answers: { status: 200, schema: listOf("outbox", Delivery) },
+    handle: async ({ gateway }, { query }) => {
+      const found = await gateway.read.deliveries({
+        chat_jid: null,
+        message_id: null,
+        state: query.state ?? null,
+        after: query.after ?? null,
+        limit: query.limit,
+      });
+      return ok(page("outbox", found, query.limit, (delivery) => delivery.id));
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/outbox/:id/retry",
+    summary: "Send a delivery again",
+    scope: "operate",
+    answers: { status: 204, schema: null },
+    handle: (served, { params }) => move(served, params.id, "retry"),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/outbox/:id/drop",
+    summary: "Give a delivery up",
+    scope: "operate",
+    answers: { status: 204, schema: null },
+    handle: (served, { params }) => move(served, params.id, "drop"),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/tokens",
+    summary: "Tokens, without their secrets",
+    scope: "admin",
+    answers: { status: 200, schema: listOf("tokens", TokenListing) },
+    handle: async ({ tokens }) => ok({ tokens: await tokens.list(), next: null }),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/tokens",
+    summary: "Hand out a token; its secret is told once",
+    scope: "admin",
+    body: TokenBody,
+    answers: { status: 201, schema: TokenListing.extend({ token: z.string() }) },
+    handle: async ({ tokens }, { body }) => {
+      const { name, scopes } = parsed(TokenBody, body);
+      const { sha256: _, ...created } = await tokens.create(name, scopes);
+      return ok(created, 201);
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/v1/tokens/:id",
+    summary: "Take a token back",
+    scope: "admin",
+    answers: { status: 204, schema: null },
+    handle: async ({ tokens }, { params }) => {
+      if (!(await tokens.remove(params.id ?? ""))) throw unknown("token");
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/links",
+    summary: "A one-time code that opens the web page",
+    scope: "admin",
+    answers: { status: 201, schema: z.object({ code: z.string() }) },
+    handle: async ({ tokens }) => ok({ code: tokens.loginCode() }, 201),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/login",
+    summary: "Change a one-time code into a token",
+    scope: "open",
+    body: LoginBody,
+    answers: { status: 200, schema: z.object({ token: z.string() }) },
+    handle: async ({ tokens }, { body }) => {
+      const token = await tokens.login(parsed(LoginBody, body).code);
+      if (!token) throw unauthorised("This link was used already or is too old; `longhand link` makes a new one.");
+      return ok({ token });
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/models",
+    summary: "What can be used now",
+    scope: "read",
+    answers: { status: 200, schema: listOf("models", ModelListing) },
+    handle: async ({ models }) => ok({ models: models(), next: null }),
+  }),
+];
+
+async function move({ gateway }: Served, id = "", to: "retry" | "drop"): Promise<Answer> {
+  const moved = await gateway.moveDelivery(id, to);
+  if (moved === "unknown") throw unknown("delivery");
+  if (moved === "conflict") throw new Problem(409, "This delivery is on its way or has arrived.");
+  return { status: 204 };
+}

@@ -1,0 +1,54 @@
+import type { ServerResponse } from "node:http";
+import { type Gateway, isCursor, type StreamEvent } from "../../gateway/index.js";
+import { invalid } from "./problem.js";
+
+const HEARTBEAT_MS = 15_000;
+/** A reader this far behind is cut off; it resumes where it was. */
+const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
+
+/** The cursor a stream starts after: the one asked for, or now. */
+export async function startOf(gateway: Gateway, after: string | undefined, lastEventId: string | undefined): Promise<string | null> {
+  const asked = lastEventId || after;
+  if (!asked) return gateway.events.now();
+  if (isCursor(asked)) return asked;
+  throw invalid([{ path: lastEventId ? "Last-Event-ID" : "after", reason: "expected the id of an earlier event" }]);
+}
+
+/** Server-sent events: everything after a cursor, then everything to come. */
+export async function serveEvents(gateway: Gateway, after: string | null, chatJid: string | null, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+  });
+  response.write("retry: 1000\n\n");
+  const beat = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
+  try {
+    await gateway.events.stream({
+      after,
+      chatJid,
+      push: (event) => push(response, event),
+      drained: () => drained(response),
+      signal: gone.signal,
+    });
+  } finally {
+    clearInterval(beat);
+    response.end();
+  }
+}
+
+function push(response: ServerResponse, event: StreamEvent): void {
+  const id = event.cursor === null ? "" : `id: ${event.cursor}\n`;
+  response.write(`event: ${event.type}\n${id}data: ${event.data}\n\n`);
+  if (response.writableLength > MAX_BEHIND_BYTES) response.destroy();
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    response.once("drain", resolve);
+    response.once("close", resolve);
+  });
+}
