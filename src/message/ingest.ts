@@ -47,7 +47,10 @@ export const Entity = z.looseObject({
 export const IngestMessageMetadata = z
   .looseObject({
     /** Channel identifier, such as `slack`. */
-    source: word.regex(/^[a-z0-9][a-z0-9_.-]*$/, "expected lower-case letters, digits, _ . or -"),
+    source: z
+      .string()
+      .max(255)
+      .regex(/^[a-z0-9][a-z0-9_.-]*$/, "expected lower-case letters, digits, _ . or -"),
     /** `<namespace>:<external id>`. */
     sender_id: senderId,
     /** Label for people and for attribution. */
@@ -109,7 +112,11 @@ const body = {
   /** What the human typed, character for character. */
   content: wellFormed,
   msg_metadata: IngestMessageMetadata,
-  message_id: word.regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters").nullish(),
+  message_id: z
+    .string()
+    .max(255)
+    .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters")
+    .nullish(),
   attachments: z.array(IngestAttachment).max(32).nullish(),
   timestamp: z.iso.datetime({ offset: true }).nullish(),
 };

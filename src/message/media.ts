@@ -148,7 +148,11 @@ function bytesOf(value: Uint8Array): Uint8Array {
   throw new TypeError("expected bytes; read a Blob first, with fromBlob(blob)");
 }
 
-/** Base64 as it is sent: without the line breaks it may have come with. */
+/** Base64 as it is sent: without the line breaks it may have come with. A space within a line is no base64. */
 function compact(text: string): string {
-  return /\s/.test(text) ? text.replace(/\s+/g, "") : text;
+  if (!/\s/.test(text)) return text;
+  return text
+    .split(/[\r\n]/)
+    .map((line) => line.trim())
+    .join("");
 }
