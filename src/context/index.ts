@@ -1,0 +1,21 @@
+export { assemble } from "./assemble.js";
+export { composeAttributionPrefix, composeEditNote, composeThreadContextBlock } from "./attribution.js";
+export {
+  type AnsweredCall,
+  type Assembled,
+  type ContextChat,
+  type ContextInput,
+  Frozen,
+  type Notice,
+  type PathEntry,
+} from "./context.js";
+export { escapeMarkers, unescapeMarkers } from "./escape.js";
+export { type Label, labelFor, neutraliseName } from "./labels.js";
+export { mentionToken } from "./mention.js";
+export { defaultPrompt } from "./prompt.js";
+export { type BreakHints, blockId, firstBreak, shareBlocks } from "./receipt.js";
+export { formatMessagesForSdk, type SdkOptions } from "./sdk.js";
+export { buildSessionContext } from "./session.js";
+export { type TakeInput, takeMessages } from "./take.js";
+export { timeLine } from "./time.js";
+export { entitiesOf, matchTrigger, stripTrigger, type TriggerMatch, type TriggerOptions } from "./trigger.js";

@@ -1,0 +1,158 @@
+import { TERMINAL_SENDER } from "../message/index.js";
+import { CLOSING, COLONS, INVISIBLE, LINE_BREAKS, OPENING, SPACES } from "./characters.js";
+import { readsAsLabel } from "./escape.js";
+import { fold } from "./fold.js";
+
+/** A name that belongs to one sender of a chat, for ever; `folded` is what no other name of the chat may fold to. */
+export type Label = { folded: string; label: string; sender: string };
+
+const MAX_NAME = 64;
+const APOSTROPHES = /[\u2019\u02BC\uFF07]/g;
+const GAPS = new RegExp(`[${SPACES}${LINE_BREAKS}]+`, "gu");
+const COLONS_IN_NAMES = new RegExp(`[${COLONS}]`, "gu");
+const SQUARE = `${OPENING}${CLOSING}`;
+const ALL_BRACKETS = new RegExp(
+  `[${SQUARE}\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}<>\\uFE64\\uFE65\\uFF1C\\uFF1E]`,
+  "gu",
+);
+const SQUARE_BRACKETS = new RegExp(`[${SQUARE}]`, "gu");
+const UNSEEN = new RegExp(`[${INVISIBLE}]`, "gu");
+const BACKSLASHES = /[\\\u2216\u29F5\u29F9\uFE68\uFF3C]/g;
+
+/** Words of our own that no person may be called, as they would read like one of our rows. */
+const OUR_WORDS = [
+  ...[
+    "system",
+    "host",
+    "bot",
+    "assistant",
+    "user",
+    "human",
+    "tool",
+    "tool use",
+    "tool call",
+    "tool result",
+    "developer",
+  ],
+  ...[
+    "thinking",
+    "result meta",
+    "deploy",
+    "model",
+    "command",
+    "command output",
+    "notice",
+    "system notice",
+    "summary",
+  ],
+  ...["thread context", "time", "attachment"],
+].map(fold);
+
+/**
+ * A name without anything that could break out of its brackets or hide in them: one line, no brackets, colons or
+ * backslashes, at most 64 characters. A name of which nothing is left becomes the sender's id.
+ */
+export function neutraliseName(name: string, senderId: string): string {
+  const plain = plainText(
+    name.replace(APOSTROPHES, "'").replace(COLONS_IN_NAMES, " "),
+    ALL_BRACKETS,
+    MAX_NAME,
+  );
+  return fold(plain) === "" ? plainId(senderId) : plain;
+}
+
+/** Words for the inside of one of our markers: a file's name, a media type, a reason. */
+export function plainWords(words: string, limit: number): string {
+  return plainText(words, SQUARE_BRACKETS, limit);
+}
+
+/**
+ * The name a sender goes by in this chat. A name somebody else has, or that would pass for theirs, gets a number;
+ * one that reads like our own markers gives way to the sender's id.
+ */
+export function labelFor(
+  known: readonly Label[],
+  sender: string,
+  displayName: string,
+  reserved: readonly string[],
+): { label: string; folded: string; isNew: boolean } {
+  const book = labelBook(known);
+  return book.labelFor(sender, displayName, reservedNames(reserved));
+}
+
+/** What no person is called in a chat, as it is compared: the assistant's names and our own words. */
+export function reservedNames(names: readonly string[]): ReadonlySet<string> {
+  return new Set([...OUR_WORDS, ...names.map(fold)]);
+}
+
+/** The names of a chat, for many questions in a row. What it gives out new it remembers. */
+export function labelBook(known: readonly Label[]): {
+  labelFor(sender: string, displayName: string, reserved: ReadonlySet<string>): Label & { isNew: boolean };
+} {
+  const owners = new Map(known.map((label) => [label.folded, label]));
+  return {
+    labelFor(sender, displayName, reserved) {
+      const base = baseName(sender, displayName);
+      for (let number = 1; ; number++) {
+        const label = number === 1 ? base : `${base} ${number}`;
+        const folded = fold(label);
+        const owner = owners.get(folded);
+        if (owner?.sender === sender) return { ...owner, isNew: false };
+        if (owner || isReserved(folded, sender, reserved)) continue;
+        const fresh = { folded, label, sender };
+        owners.set(folded, fresh);
+        return { ...fresh, isNew: true };
+      }
+    },
+  };
+}
+
+function baseName(sender: string, displayName: string): string {
+  const name = neutraliseName(displayName, sender);
+  return readsAsLabel(name) ? plainId(sender) : name;
+}
+
+const TERMINAL = fold(TERMINAL_SENDER);
+
+function isReserved(folded: string, sender: string, reserved: ReadonlySet<string>): boolean {
+  if (folded === TERMINAL) return sender !== TERMINAL_SENDER;
+  return folded === "" || reserved.has(folded);
+}
+
+function plainId(senderId: string): string {
+  const plain = plainText(senderId, ALL_BRACKETS, MAX_NAME);
+  if (fold(plain) === "") return "Someone";
+  // A namespace may be called `time` or `system`.
+  return readsAsLabel(plain) ? `id ${plain}` : plain;
+}
+
+function plainText(text: string, brackets: RegExp, limit: number): string {
+  const bare = text
+    .normalize("NFC")
+    .replace(GAPS, " ")
+    .replace(UNSEEN, "")
+    .replace(brackets, "")
+    .replace(BACKSLASHES, "")
+    .replace(/ +/g, " ")
+    .trim()
+    // A mark without a letter would settle on our bracket.
+    .replace(/^[\p{M} ]+/u, "")
+    .normalize("NFC");
+  return shorten(bare, limit).trim();
+}
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** At most so many code points, whole characters as people see them where that is possible. */
+function shorten(text: string, limit: number): string {
+  const points = [...text];
+  if (points.length <= limit) return text;
+  let kept = "";
+  let count = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    count += [...segment].length;
+    if (count > limit) break;
+    kept += segment;
+  }
+  return kept === "" ? points.slice(0, limit).join("") : kept;
+}
