@@ -66,12 +66,37 @@ export class StoreUnavailable extends Error {
 export type Fact =
   | { type: "message"; message: NewMessage }
   | { type: "inbound"; inbound: Inbound }
-  | { type: "outcome"; chat_jid: string; message_id: string; outcome: TerminalOutcome; reason: string; turn_id: string | null; at: string }
+  | {
+      type: "outcome";
+      chat_jid: string;
+      message_id: string;
+      outcome: TerminalOutcome;
+      reason: string;
+      turn_id: string | null;
+      at: string;
+    }
   | { type: "revision"; chat_jid: string; message_id: string; content: string | null; at: string }
-  | { type: "attachment"; chat_jid: string; message_id: string; index: number; attachment: AttachmentRow; bytes: Uint8Array | null }
+  | {
+      type: "attachment";
+      chat_jid: string;
+      message_id: string;
+      index: number;
+      attachment: AttachmentRow;
+      bytes: Uint8Array | null;
+    }
   | { type: "work"; work: Work }
   | { type: "delivery"; delivery: Delivery; work: Work }
-  | { type: "delivery_state"; id: string; state: DeliveryState; reason: string | null; external_id: string | null; attempts: number; last_error: string | null; retry_at: string | null; at: string }
+  | {
+      type: "delivery_state";
+      id: string;
+      state: DeliveryState;
+      reason: string | null;
+      external_id: string | null;
+      attempts: number;
+      last_error: string | null;
+      retry_at: string | null;
+      at: string;
+    }
   | { type: "turn_started"; turn: Turn }
   | { type: "turn_ended"; turn_id: string; chat_jid: string; status: TurnStatus; at: string }
   | { type: "entry"; entry: Entry }
@@ -150,7 +175,15 @@ export type Settlement = {
 export type News = { work: WorkKind[]; events: boolean };
 
 export type TurnStatus = "running" | "ended" | "failed" | "stopped";
-export type Turn = { id: string; chat_jid: string; thread_id: string; trigger_id: string; started_at: string; status: TurnStatus; ended_at: string | null };
+export type Turn = {
+  id: string;
+  chat_jid: string;
+  thread_id: string;
+  trigger_id: string;
+  started_at: string;
+  status: TurnStatus;
+  ended_at: string | null;
+};
 
 export const ENTRY_KINDS = ["message", "compaction", "branch_summary", "custom", "model_change"] as const;
 /** A node of a chat's tree. Append-only. */
@@ -177,14 +210,27 @@ export type RequestList = {
   breaks: Break[];
 };
 /** `bytes` is null when the block is known to be stored already. */
-export type RequestBlock = { id: string; kind: BlockKind; size: number; sources: Source[]; bytes: Uint8Array | null };
+export type RequestBlock = {
+  id: string;
+  kind: BlockKind;
+  size: number;
+  sources: Source[];
+  bytes: Uint8Array | null;
+};
 
 export type PartialPart = { part: number; type: "text" | "thinking"; content: string };
 /** What one part of an answer carried that only its API understands, and what no row keeps. */
 export type Leftover = { part: number; data: Record<string, unknown> };
 
 export type Token = { id: string; name: string; sha256: string; scopes: string[]; created_at: string };
-export type KnownAddress = { address: string; channel: string; name: string; first_seen: string; last_seen: string; count: number };
+export type KnownAddress = {
+  address: string;
+  channel: string;
+  name: string;
+  first_seen: string;
+  last_seen: string;
+  count: number;
+};
 export type Revision = { revision: number; content: string | null; at: string };
 export type ThreadHead = { chat_jid: string; thread_id: string; head: string | null };
 
@@ -205,7 +251,12 @@ export type StoreReads = {
   attachmentBytes(sha256: string): Promise<Uint8Array | null>;
 
   inbound(chat_jid: string, message_id: string): Promise<Inbound | null>;
-  inbounds(query: { chat_jid: string; outcome: OutcomeWord | null; after_seq: number; limit: number }): Promise<Inbound[]>;
+  inbounds(query: {
+    chat_jid: string;
+    outcome: OutcomeWord | null;
+    after_seq: number;
+    limit: number;
+  }): Promise<Inbound[]>;
 
   /** Messages of a thread that wait to be put on the tree, by `seq`. */
   untaken(chat_jid: string, thread_id: string, limit: number): Promise<MessageRow[]>;
@@ -222,7 +273,12 @@ export type StoreReads = {
   /** The turn now running in a thread of the chat, if any. */
   runningTurn(chat_jid: string): Promise<Turn | null>;
   call(id: string): Promise<CallEnvelope | null>;
-  calls(query: { chat_jid: string; turn_id: string | null; after: string | null; limit: number }): Promise<CallEnvelope[]>;
+  calls(query: {
+    chat_jid: string;
+    turn_id: string | null;
+    after: string | null;
+    limit: number;
+  }): Promise<CallEnvelope[]>;
   /** The id of the newest call made for a turn of this thread: the request the next one extends. */
   lastCall(chat_jid: string, thread_id: string): Promise<string | null>;
   /** Envelopes by id, with what each part's API left over. */
@@ -233,7 +289,13 @@ export type StoreReads = {
 
   work(kind: WorkKind, lane: string, limit: number): Promise<Work[]>;
   delivery(id: string): Promise<Delivery | null>;
-  deliveries(query: { chat_jid: string | null; message_id: string | null; state: DeliveryState | null; after: string | null; limit: number }): Promise<Delivery[]>;
+  deliveries(query: {
+    chat_jid: string | null;
+    message_id: string | null;
+    state: DeliveryState | null;
+    after: string | null;
+    limit: number;
+  }): Promise<Delivery[]>;
   /** The message we delivered to this address under this id of the platform's: how an echo is recognised. */
   delivered(address: string, external_id: string): Promise<Delivery | null>;
 

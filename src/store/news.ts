@@ -1,0 +1,43 @@
+import { workIn } from "./lane.js";
+import type { Fact, News, WorkKind } from "./store.js";
+
+type Listener = (news: News) => void;
+
+export type Newsroom = {
+  subscribe(listener: Listener): () => void;
+  tell(news: News): void;
+};
+
+/** Tells everyone who asked to look again. A listener that throws is a bug of its own; the others are told all the same. */
+export function newsroom(): Newsroom {
+  const listeners = new Set<Listener>();
+  return {
+    subscribe(listener) {
+      const one: Listener = (news) => listener(news);
+      listeners.add(one);
+      return () => void listeners.delete(one);
+    },
+    tell(news) {
+      if (news.work.length === 0 && !news.events) return;
+      for (const listener of listeners) {
+        try {
+          listener(news);
+        } catch (error) {
+          queueMicrotask(() => {
+            throw error;
+          });
+        }
+      }
+    },
+  };
+}
+
+/** Kinds of work that facts bring. */
+export function kindsIn(facts: readonly Fact[]): WorkKind[] {
+  const kinds = new Set<WorkKind>();
+  for (const fact of facts) {
+    const work = workIn(fact);
+    if (work) kinds.add(work.kind);
+  }
+  return [...kinds];
+}

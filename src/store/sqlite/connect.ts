@@ -1,0 +1,34 @@
+import { type Database, openDatabase } from "./driver.js";
+import { migrate } from "./migrate.js";
+
+/** Pages the log may grow to before a commit also has to copy it into the database. */
+const CHECKPOINT_PAGES = 4_000;
+
+/**
+ * The one connection that writes. `synchronous = FULL` makes a commit wait until the disk has it:
+ * without it, what we acknowledged could be gone after a power cut.
+ */
+export function connectWriter(path: string, busyMs: number): Database {
+  const db = openDatabase(path, { readOnly: false, busyMs });
+  try {
+    db.exec("PRAGMA journal_mode = WAL");
+    db.exec("PRAGMA synchronous = FULL");
+    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.exec("PRAGMA journal_size_limit = 67108864");
+    db.exec("PRAGMA cache_size = -32768");
+    db.exec("PRAGMA temp_store = MEMORY");
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Readers see the last commit and never wait for a writer, so they may live on the event loop. */
+export function connectReader(path: string): Database {
+  const db = openDatabase(path, { readOnly: true, busyMs: 50 });
+  db.exec("PRAGMA cache_size = -32768");
+  db.exec("PRAGMA temp_store = MEMORY");
+  return db;
+}

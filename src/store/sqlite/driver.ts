@@ -1,0 +1,85 @@
+import { createRequire } from "node:module";
+
+export type SqlValue = string | number | null | Uint8Array;
+export type Row = Record<string, SqlValue>;
+
+/** The part of `node:sqlite` we use; `@photostructure/sqlite` has the same shape. */
+export type Statement = {
+  run(...parameters: SqlValue[]): { changes: number | bigint; lastInsertRowid: number | bigint };
+  get(...parameters: SqlValue[]): Row | undefined;
+  all(...parameters: SqlValue[]): Row[];
+};
+export type Database = {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+};
+type Options = { readOnly?: boolean; timeout: number; enableForeignKeyConstraints: boolean };
+type Driver = { DatabaseSync: new (path: string, options: Options) => Database };
+
+/** Node's own SQLite where it has one; before 22.13 the same API from a package. */
+export function openDatabase(path: string, options: { readOnly: boolean; busyMs: number }): Database {
+  const { DatabaseSync } = driver();
+  return new DatabaseSync(path, {
+    readOnly: options.readOnly,
+    timeout: options.busyMs,
+    // What belongs together is checked where it is written, alike in every store.
+    enableForeignKeyConstraints: false,
+  });
+}
+
+let loaded: Driver | null = null;
+
+function driver(): Driver {
+  if (loaded) return loaded;
+  const require = createRequire(import.meta.url);
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const builtIn = major > 22 || (major === 22 && minor >= 13);
+  loaded = builtIn ? quietly(() => require("node:sqlite")) : require("@photostructure/sqlite");
+  return loaded as Driver;
+}
+
+/** Some versions of Node greet everyone who loads their SQLite with a warning about it being new. */
+function quietly<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Statements are compiled once per connection, when they are first needed. */
+export type Prepare = (sql: string) => Statement;
+
+export function preparing(db: Database): Prepare {
+  const compiled = new Map<string, Statement>();
+  return (sql) => {
+    const known = compiled.get(sql);
+    if (known) return known;
+    const statement = db.prepare(sql);
+    compiled.set(sql, statement);
+    return statement;
+  };
+}
+
+/** Result codes that say "not now": the disk, a lock or memory, never the statement. */
+const NOT_NOW: ReadonlySet<number> = new Set([
+  5, // busy
+  6, // locked
+  7, // out of memory
+  8, // read-only
+  10, // input/output
+  11, // corrupt
+  13, // full
+  14, // cannot open
+  15, // locking protocol
+  26, // not a database
+]);
+
+/** Why the database cannot serve now, or null when the error is something else. */
+export function unavailability(error: unknown): string | null {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
+  return NOT_NOW.has(error.errcode & 0xff) ? error.message : null;
+}

@@ -1,0 +1,110 @@
+import type { Prepare } from "./driver.js";
+import { addWork } from "./lanes.js";
+import { applyRare } from "./rare.js";
+import { number, text } from "./columns.js";
+import type {
+  PackedDelivery,
+  PackedEvent,
+  PackedFact,
+  PackedInbound,
+  PackedMessage,
+  Refusal,
+} from "./wire.js";
+
+/** Write facts in their order. The numbers of the messages among them, or why none of it may be kept. */
+export function applyFacts(prepare: Prepare, facts: readonly PackedFact[]): number[] | Refusal {
+  const seqs: number[] = [];
+  for (const fact of facts) {
+    const refusal = applyFact(prepare, fact, seqs);
+    if (refusal) return refusal;
+  }
+  return seqs;
+}
+
+function applyFact(prepare: Prepare, fact: PackedFact, seqs: number[]): Refusal | null {
+  switch (fact[0]) {
+    case "message": {
+      const written = insertMessage(prepare, fact);
+      if (typeof written !== "number") return written;
+      seqs.push(written);
+      return null;
+    }
+    case "inbound":
+      return insertInbound(prepare, fact);
+    case "work":
+      return addWork(prepare, fact) ? null : conflict(`there is already work ${fact[1]}`);
+    case "delivery":
+      return insertDelivery(prepare, fact);
+    case "event":
+      logEvent(prepare, fact);
+      return null;
+    case "fact":
+      return applyRare(prepare, fact[1]);
+  }
+}
+
+function insertMessage(prepare: Prepare, fact: PackedMessage): number | Refusal {
+  const [, id, chat_jid] = fact;
+  const [dedupe_key, key, body_sha256] = [fact[13], fact[16], fact[17]];
+  const chat = prepare(
+    "UPDATE chats SET last_seq = last_seq + 1 WHERE jid = ? AND removed_at IS NULL RETURNING last_seq",
+  ).get(chat_jid);
+  if (!chat) return conflict(`chat ${chat_jid} is not registered`);
+  const used = key === null ? null : claimKey(prepare, chat_jid, key, body_sha256 ?? "", id);
+  if (used) return used;
+  const seq = number(chat.last_seq);
+  const { changes } = prepare(
+    `INSERT INTO messages (id, chat_jid, sender, sender_name, content, timestamp, is_from_me, message_type, metadata,
+       turn_id, call_id, part, dedupe_key, thread_id, untaken, seq)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  ).run(...fact.slice(1, 16), seq);
+  return changes === 0 ? duplicateOf(prepare, chat_jid, id, dedupe_key) : seq;
+}
+
+/** An `Idempotency-Key` names one body, and with it one message. */
+function claimKey(prepare: Prepare, chat_jid: string, key: string, body: string, id: string): Refusal | null {
+  const { changes } = prepare(
+    "INSERT INTO idempotency (chat_jid, key, body_sha256, message_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  ).run(chat_jid, key, body, id);
+  if (changes !== 0) return null;
+  const used = prepare("SELECT body_sha256, message_id FROM idempotency WHERE chat_jid = ? AND key = ?").get(
+    chat_jid,
+    key,
+  );
+  if (used?.body_sha256 !== body) return conflict("this idempotency key was already used for another body");
+  return duplicateOf(prepare, chat_jid, String(used.message_id), null);
+}
+
+function duplicateOf(prepare: Prepare, chat_jid: string, id: string, dedupe_key: string | null): Refusal {
+  const row =
+    dedupe_key === null
+      ? undefined
+      : prepare("SELECT id FROM messages WHERE chat_jid = ? AND dedupe_key = ?").get(chat_jid, dedupe_key);
+  return { status: "duplicate", chat_jid, message_id: row ? text(row.id) : id };
+}
+
+function insertInbound(prepare: Prepare, fact: PackedInbound): Refusal | null {
+  const [, chat_jid, message_id, admission, reason, outcome, outcome_reason, turn_id] = fact;
+  const { changes } = prepare(
+    `INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id)
+     SELECT chat_jid, seq, id, ?, ?, ?, ?, ? FROM messages WHERE id = ? AND chat_jid = ? ON CONFLICT DO NOTHING`,
+  ).run(admission, reason, outcome, outcome_reason, turn_id, message_id, chat_jid);
+  return changes === 0 ? conflict(`there is no message ${message_id}, or it was already admitted`) : null;
+}
+
+function insertDelivery(prepare: Prepare, [, id, ...rest]: PackedDelivery): Refusal | null {
+  const { changes } = prepare(
+    `INSERT INTO outbox (id, chat_jid, message_id, revision, part, channel, address, thread_id, state, reason,
+       external_id, attempts, last_error, retry_at, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  ).run(id, ...rest);
+  return changes === 0 ? conflict(`there is already a delivery ${id}`) : null;
+}
+
+export function logEvent(prepare: Prepare, [, chat_jid, type, at, refs]: PackedEvent): void {
+  prepare("INSERT INTO events (chat_jid, type, at, refs) VALUES (?, ?, ?, ?)").run(chat_jid, type, at, refs);
+}
+
+export function conflict(why: string): Refusal {
+  return { status: "conflict", expectation: null, why };
+}

@@ -1,0 +1,101 @@
+import { dueAt, LANE_WINDOW } from "../lane.js";
+import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
+import type { Prepare } from "./driver.js";
+import { number, text, workOf } from "./columns.js";
+import type { PackedWork } from "./wire.js";
+
+/**
+ * `free_at` is when a lane may be claimed: when its work is due, or, while it is leased, when the lease ends; null when
+ * it has no work. One index on it makes a claim cost the same however much work waits.
+ */
+
+/** Add work to its lane. False when there is work with this id already. */
+export function addWork(prepare: Prepare, work: PackedWork): boolean {
+  const [, id, kind, lane, chat_jid, ref, run_at, attempts] = work;
+  const { changes } = prepare(
+    `INSERT INTO work (id, kind, lane, chat_jid, ref, run_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  ).run(id, kind, lane, chat_jid, ref, run_at, attempts);
+  if (changes === 0) return false;
+  // Whoever holds the lane looks at its work again before giving it back, so a leased lane stays as it is.
+  prepare(
+    `INSERT INTO lanes (lane, kind, chat_jid, free_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (lane) DO UPDATE SET free_at = excluded.free_at
+     WHERE holder IS NULL AND (free_at IS NULL OR (free_at > excluded.free_at AND kind <> 'delivery'))`,
+  ).run(lane, kind, chat_jid, run_at);
+  return true;
+}
+
+export function claimLanes(prepare: Prepare, request: ClaimRequest): Claim[] {
+  const claims: Claim[] = [];
+  while (claims.length < request.limit) {
+    const free = prepare(
+      "SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT 1",
+    ).get(request.kind, request.now);
+    if (!free) break;
+    const lane = text(free.lane);
+    const work = workInLane(prepare, lane);
+    const due = dueAt(request.kind, work);
+    if (due === null || due > request.now) {
+      // Its holder is gone and left nothing to do, or nothing to do now.
+      setFree(prepare, lane, due);
+      continue;
+    }
+    const fence = number(free.fence) + 1;
+    prepare("UPDATE lanes SET fence = ?, holder = ?, lease_until = ?, free_at = ? WHERE lane = ?").run(
+      fence,
+      request.holder,
+      request.until,
+      request.until,
+      lane,
+    );
+    claims.push({ lane, fence, kind: request.kind, chat_jid: text(free.chat_jid), work });
+  }
+  return claims;
+}
+
+export function renewLease(prepare: Prepare, lease: Lease, until: number): boolean {
+  const { changes } = prepare(
+    "UPDATE lanes SET lease_until = ?, free_at = ? WHERE lane = ? AND fence = ? AND holder IS NOT NULL",
+  ).run(until, until, lease.lane, lease.fence);
+  return Number(changes) === 1;
+}
+
+/** A lease that ran out still counts until somebody else claims the lane. */
+export function holdsLane(prepare: Prepare, lease: Lease): boolean {
+  const row = prepare("SELECT 1 AS found FROM lanes WHERE lane = ? AND fence = ? AND holder IS NOT NULL").get(
+    lease.lane,
+    lease.fence,
+  );
+  return row !== undefined;
+}
+
+/** Finish and postpone work, and give the lane back if asked. True when a lane given back still has work. */
+export function finishWork(prepare: Prepare, move: Omit<Settlement, "facts">): boolean {
+  const { lane } = move.lease;
+  for (const id of move.done) prepare("DELETE FROM work WHERE id = ? AND lane = ?").run(id, lane);
+  for (const { id, run_at, attempts } of move.later) {
+    prepare("UPDATE work SET run_at = ?, attempts = ? WHERE id = ? AND lane = ?").run(
+      run_at,
+      attempts,
+      id,
+      lane,
+    );
+  }
+  if (!move.release) return false;
+  const work = workInLane(prepare, lane);
+  const first = work[0];
+  setFree(prepare, lane, first ? dueAt(first.kind, work) : null);
+  return first !== undefined;
+}
+
+function setFree(prepare: Prepare, lane: string, free_at: number | null): void {
+  prepare("UPDATE lanes SET holder = NULL, lease_until = NULL, free_at = ? WHERE lane = ?").run(
+    free_at,
+    lane,
+  );
+}
+
+function workInLane(prepare: Prepare, lane: string): Work[] {
+  return prepare("SELECT * FROM work WHERE lane = ? ORDER BY n LIMIT ?").all(lane, LANE_WINDOW).map(workOf);
+}

@@ -1,0 +1,143 @@
+import { setImmediate } from "node:timers";
+import { StoreUnavailable } from "../store.js";
+import { startThread, type Thread } from "./thread.js";
+import type { Op, OpResult, WorkerOptions } from "./wire.js";
+
+/** What may wait at most for the disk. Beyond it new writes are refused instead of eating the memory. */
+export type QueueLimits = { operations: number; bytes: number };
+
+type Waiting = { bytes: number; resolve(result: OpResult): void; reject(error: Error): void };
+type Parcel = { ops: Op[]; waiting: Waiting[] };
+
+export type Queue = {
+  /** Hand an operation to the writer. Resolves with what came of it, once that is durable. */
+  run(op: Op, bytes: number): Promise<OpResult>;
+  /** Resolves when all that was stored before can be searched. */
+  index(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/**
+ * Operations on their way to the writing thread. Those of one turn of the event loop travel in one parcel; the thread
+ * takes all parcels that arrived while it waited for the disk as one transaction, and answers in their order.
+ */
+export async function openQueue(
+  options: WorkerOptions,
+  limits: QueueLimits,
+  foreign: () => void,
+): Promise<Queue> {
+  let thread: Promise<Thread> | null = null;
+  let sent: Waiting[][] = [];
+  let next: Parcel = { ops: [], waiting: [] };
+  let operations = 0;
+  let bytes = 0;
+  let tickets = 0;
+  let searching: { ticket: number; go: () => void }[] = [];
+  let closing: Promise<void> | null = null;
+
+  const leave = (one: Waiting): void => {
+    operations -= 1;
+    bytes -= one.bytes;
+  };
+
+  // The thread keeps the process alive only while somebody waits for it.
+  const rest = (): void => {
+    if (operations === 0 && searching.length === 0) void thread?.then((idle) => idle.busy(false));
+  };
+
+  const answered = (answers: OpResult[][]): void => {
+    for (const results of answers) {
+      sent.shift()?.forEach((one, index) => {
+        leave(one);
+        one.resolve(results[index] ?? ["failed", "the writer gave no result"]);
+      });
+    }
+    rest();
+  };
+
+  const indexed = (upTo: number): void => {
+    const ready = searching.filter(({ ticket }) => ticket <= upTo);
+    searching = searching.filter(({ ticket }) => ticket > upTo);
+    for (const { go } of ready) go();
+    rest();
+  };
+
+  const refuse = (parcel: Waiting[], why: string): void => {
+    for (const one of parcel) {
+      leave(one);
+      one.reject(new StoreUnavailable(why));
+    }
+  };
+
+  const lost = (why: string): void => {
+    thread = null;
+    const all = sent;
+    sent = [];
+    for (const parcel of all) refuse(parcel, why);
+    indexed(tickets);
+  };
+
+  // A thread that died (out of memory, say) is started again by the next write.
+  const running = (): Promise<Thread> => {
+    thread ??= startThread(options, { answered, indexed, foreign, lost });
+    return thread;
+  };
+
+  const flush = async (): Promise<void> => {
+    const parcel = next;
+    next = { ops: [], waiting: [] };
+    try {
+      const to = await running();
+      to.busy(true);
+      sent.push(parcel.waiting);
+      to.send(parcel.ops);
+    } catch (error) {
+      thread = null;
+      refuse(parcel.waiting, error instanceof Error ? error.message : String(error));
+    }
+  };
+
+  const enqueue = (op: Op, size: number): Promise<OpResult> =>
+    new Promise((resolve, reject) => {
+      operations += 1;
+      bytes += size;
+      if (next.ops.length === 0) setImmediate(flush);
+      next.ops.push(op);
+      next.waiting.push({ bytes: size, resolve, reject });
+    });
+
+  const run: Queue["run"] = (op, size) => {
+    if (closing) return Promise.reject(new StoreUnavailable("the store is closed"));
+    if (operations >= limits.operations || bytes + size > limits.bytes) {
+      return Promise.reject(new StoreUnavailable("too many writes are waiting for the disk"));
+    }
+    return enqueue(op, size);
+  };
+
+  const index: Queue["index"] = async () => {
+    if (closing) throw new StoreUnavailable("the store is closed");
+    tickets += 1;
+    const ticket = tickets;
+    const to = await running();
+    return new Promise((go) => {
+      searching.push({ ticket, go });
+      to.busy(true);
+      to.index(ticket);
+    });
+  };
+
+  const end = async (): Promise<void> => {
+    await enqueue(["close"], 0).catch(() => {});
+    await (await thread)?.end();
+  };
+
+  await running();
+  return {
+    run,
+    index,
+    close: () => {
+      closing ??= end();
+      return closing;
+    },
+  };
+}

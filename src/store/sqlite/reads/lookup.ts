@@ -1,0 +1,41 @@
+import type { AttachmentRow, MessageRow } from "../../../message/index.js";
+import type { Prepare, Row } from "../driver.js";
+import { text } from "../columns.js";
+import { attachmentOf, MESSAGE_COLUMNS, messageOf } from "./rows.js";
+
+export function findMessage(prepare: Prepare, chat_jid: string, id: string): MessageRow | null {
+  const row = prepare(`SELECT ${MESSAGE_COLUMNS} FROM messages m WHERE id = ? AND chat_jid = ?`).get(
+    id,
+    chat_jid,
+  );
+  return row ? (messagesOf(prepare, chat_jid, [row])[0] ?? null) : null;
+}
+
+/** Rows of one chat as messages, their attachments fetched together. */
+export function messagesOf(prepare: Prepare, chat_jid: string, rows: readonly Row[]): MessageRow[] {
+  const messages = rows.map(messageOf);
+  const attached = rows.filter((row) => row.attached !== 0).map((row) => text(row.id));
+  if (attached.length === 0) return messages;
+  const attachments = attachmentsOf(prepare, chat_jid, attached);
+  for (const message of messages) message.attachments = attachments.get(message.id) ?? [];
+  return messages;
+}
+
+function attachmentsOf(
+  prepare: Prepare,
+  chat_jid: string,
+  ids: readonly string[],
+): Map<string, AttachmentRow[]> {
+  const rows = prepare(
+    `SELECT a.* FROM json_each(?) wanted JOIN attachments a ON a.chat_jid = ? AND a.message_id = wanted.value
+     ORDER BY a.message_id, a.position`,
+  ).all(JSON.stringify(ids), chat_jid);
+  const found = new Map<string, AttachmentRow[]>();
+  for (const row of rows) {
+    const id = text(row.message_id);
+    const list = found.get(id) ?? [];
+    list.push(attachmentOf(row));
+    found.set(id, list);
+  }
+  return found;
+}

@@ -1,0 +1,73 @@
+import type { PathEntry, StoreReads } from "../../store.js";
+import type { Prepare } from "../driver.js";
+import { messagesOf } from "./lookup.js";
+import { windowOf } from "../../path.js";
+import { textOrNull } from "../columns.js";
+import { entryOf, MESSAGE_COLUMNS, turnOf } from "./rows.js";
+
+type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn">;
+
+const ENTRY_COLUMNS =
+  "e.id AS entry_id, e.chat_jid AS entry_chat_jid, e.thread_id AS entry_thread_id, e.parent AS entry_parent, e.kind AS entry_kind, e.message_id AS entry_message_id, e.turn_id AS entry_turn_id, e.at AS entry_at, e.data AS entry_data";
+
+/**
+ * Walks parents until the first entry the newest compaction kept: `stop` is null until a compaction was met, then
+ * names that entry ("" when it kept nothing).
+ */
+const WALK = `
+WITH RECURSIVE walk (n, id, parent, stop, depth) AS (
+  SELECT n, id, parent, iif(kind = 'compaction', coalesce(data ->> '$.first_kept', ''), NULL), 1
+  FROM entries WHERE id = ?1 AND chat_jid = ?2
+  UNION ALL
+  SELECT e.n, e.id, e.parent,
+    coalesce(walk.stop, iif(e.kind = 'compaction', coalesce(e.data ->> '$.first_kept', ''), NULL)), walk.depth + 1
+  FROM walk JOIN entries e ON e.id = walk.parent AND e.chat_jid = ?2
+  WHERE walk.depth < ?3 AND (walk.stop IS NULL OR walk.stop NOT IN ('', walk.id))
+)
+SELECT ${ENTRY_COLUMNS}, ${MESSAGE_COLUMNS} FROM walk
+JOIN entries e ON e.n = walk.n LEFT JOIN messages m ON m.id = e.message_id AND m.chat_jid = ?2
+ORDER BY walk.depth DESC`;
+
+export function treeReads(prepare: Prepare): TreeReads {
+  return {
+    head: async (chat_jid, thread_id) => {
+      const row = prepare("SELECT head FROM threads WHERE chat_jid = ? AND thread_id = ?").get(
+        chat_jid,
+        thread_id,
+      );
+      return row ? textOrNull(row.head) : null;
+    },
+
+    path: async (chat_jid, entry_id, limit) => {
+      const rows = prepare(WALK).all(entry_id, chat_jid, limit);
+      const messages = messagesOf(
+        prepare,
+        chat_jid,
+        rows.filter((row) => row.id !== null),
+      );
+      let next = 0;
+      const walked = rows.map((row): PathEntry => {
+        const message = row.id === null ? null : (messages[next++] ?? null);
+        return { ...entryOf(row), message };
+      });
+      return windowOf(walked);
+    },
+
+    entries: async (chat_jid, limit) =>
+      prepare(`SELECT ${ENTRY_COLUMNS} FROM entries e WHERE chat_jid = ? ORDER BY n DESC LIMIT ?`)
+        .all(chat_jid, limit)
+        .map(entryOf)
+        .reverse(),
+
+    turn: async (id) => {
+      const row = prepare("SELECT * FROM turns WHERE id = ?").get(id);
+      return row ? turnOf(row) : null;
+    },
+    runningTurn: async (chat_jid) => {
+      const row = prepare(
+        "SELECT * FROM turns WHERE chat_jid = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1",
+      ).get(chat_jid);
+      return row ? turnOf(row) : null;
+    },
+  };
+}
