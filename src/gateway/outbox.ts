@@ -1,10 +1,10 @@
 import type { OutgoingMessage, SendResult } from "../channel/channel.js";
-import type { Delivery, MessageRow } from "../message/index.js";
+import type { Binding, Delivery, MessageRow } from "../message/index.js";
 import type { Claim, Fact, Work } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
-import { outgoingText } from "./present.js";
+import { outgoingText } from "../channel/present.js";
 import { expectCommitted } from "./turnState.js";
 
 const MAX_ATTEMPTS = 12;
@@ -69,7 +69,7 @@ export class Outbox {
     if (!channel) return { ok: false, retryAfter: 60_000, why: `the channel "${delivery.channel}" is not running` };
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     const chat = await this.hall.chats.byJid(row.chat_jid);
-    const message = outgoing(row, chat?.assistant_name ?? this.hall.assistantName);
+    const message = outgoing(row, chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short");
     try {
       return await channel.send(delivery.address, message, { key: delivery.id, thread: delivery.thread_id, signal: limit });
     } catch (error) {
@@ -113,14 +113,14 @@ function isOpen(delivery: Delivery): boolean {
   return ["pending", "sending", "retry", "unknown"].includes(delivery.state);
 }
 
-function outgoing(row: MessageRow, assistantName: string): OutgoingMessage {
+function outgoing(row: MessageRow, trace: Binding["trace"]): OutgoingMessage {
   return {
     message_id: row.id,
     chat_jid: row.chat_jid,
     sender: row.sender,
     sender_name: row.sender_name,
     message_type: row.message_type,
-    text: outgoingText(row, { assistantName }),
+    text: outgoingText(row, { trace }),
     content: row.content,
     timestamp: row.timestamp,
   };

@@ -32,7 +32,7 @@ export type ReceiptInput = {
 /** The receipt of a call about to be made: the exact bytes, before the first of them leaves. */
 export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { type: "call_started" }> {
   const { call, blocks, previous } = input;
-  const shared = previous ? shareBlocks(previous.blocks, blocks) : 0;
+  const shared = previous ? shareBlocks(previous.blocks.map((block) => block.id), blocks).count : 0;
   return {
     type: "call_started",
     call: {
@@ -61,7 +61,7 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
       base: previous && shared > 0 ? { call_id: previous.callId, count: shared } : null,
       blocks: blocks.slice(shared),
       left_out: input.leftOut,
-      breaks: previous ? firstBreak(previous.blocks, blocks) : [],
+      breaks: previous ? firstBreak(previous.blocks, blocks, { left_out: input.leftOut }) : [],
     },
   };
 }
