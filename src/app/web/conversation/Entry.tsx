@@ -1,0 +1,193 @@
+import { Component } from "preact";
+import { audienceOf, type Audience } from "../../../message/audience.js";
+import { displayContent } from "../../../message/legacy.js";
+import type { Call, Delivery, MessageRow, Outcome } from "../../../message/index.js";
+import { momentOf, surface, timeOf } from "../figures.js";
+import { nameOf } from "../layout.js";
+import { Attachments } from "./Attachments.js";
+import { costOf, deliveredTo, whyNot } from "./aside.js";
+import { Prose } from "./Prose.js";
+import { Thinking, Tool } from "./Folded.js";
+
+export type EntryProps = {
+  row: MessageRow;
+  result: MessageRow | null;
+  named: boolean;
+  selected: boolean;
+  lit: boolean;
+  newest: boolean;
+  /** It is still being written, and not stored. */
+  writing: boolean;
+  running: boolean;
+  outcome: Outcome | null;
+  call: Call | null;
+  deliveries: readonly Delivery[] | null;
+  onSelect: (row: MessageRow) => void;
+  onInspect: (row: MessageRow) => void;
+  onPoint: (row: MessageRow | null, result: MessageRow | null) => void;
+};
+
+/** One message in its own hand. It is drawn again only when something about it changed. */
+export class Entry extends Component<EntryProps> {
+  override shouldComponentUpdate(next: EntryProps): boolean {
+    const keys = Object.keys(next) as (keyof EntryProps)[];
+    return keys.some((key) => next[key] !== this.props[key]);
+  }
+
+  render(props: EntryProps) {
+    const { row, result, named, selected, lit, onPoint } = props;
+    const { hand } = audienceOf(row).shown;
+    return (
+      <article
+        class="entry"
+        data-hand={hand}
+        data-id={row.id}
+        data-named={named}
+        data-lit={lit}
+        data-writing={props.writing}
+        aria-current={selected ? "true" : undefined}
+        aria-label={labelOf(row, hand)}
+        tabIndex={selected ? 0 : -1}
+        onClick={this.#clicked}
+        onKeyDown={this.#pressed}
+        onMouseEnter={() => onPoint(row, result)}
+        onMouseLeave={() => onPoint(null, null)}
+      >
+        <time dateTime={row.timestamp} title={momentOf(row.timestamp)}>
+          {timeOf(row.timestamp)}
+        </time>
+        <div class="said">
+          {named && <Name row={row} hand={hand} />}
+          <Words {...props} />
+          <Attachments attachments={row.attachments} />
+          <WhyNot {...props} />
+        </div>
+        <Aside {...props} />
+      </article>
+    );
+  }
+
+  #pressed = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && event.target === event.currentTarget) this.props.onInspect(this.props.row);
+  };
+
+  /** A click selects; a click that ends a selection of text, or is meant for a button, does not. */
+  #clicked = (event: MouseEvent): void => {
+    if (event.target instanceof Element && event.target.closest("a, button, summary")) return;
+    if (getSelection()?.isCollapsed === false) return;
+    this.props.onSelect(this.props.row);
+  };
+}
+
+function Name({ row, hand }: { row: MessageRow; hand: Audience["shown"]["hand"] }) {
+  const source = row.metadata.source;
+  const from = hand === "person" && typeof source === "string" ? surface(source) : null;
+  return (
+    <p class="who">
+      <bdi class="name">{nameOf(row)}</bdi>
+      {from && <span class="source"> · {from}</span>}
+      {row.metadata.sender_type === "bot" && <span class="source"> · a bot</span>}
+      {row.metadata.passive === true && <span class="source"> · overheard</span>}
+    </p>
+  );
+}
+
+function Words({ row, result, running, writing }: EntryProps) {
+  const { shown } = audienceOf(row);
+  if (row.deleted_at !== null) return <p class="gone">deleted</p>;
+  switch (shown.hand) {
+    case "person":
+      return (
+        <p class="verbatim" dir="auto">
+          {displayContent(row)}
+          <Edited row={row} />
+        </p>
+      );
+    case "assistant":
+      return (
+        <>
+          <Prose text={row.content} />
+          <Edited row={row} />
+        </>
+      );
+    case "thinking":
+      return <Thinking text={row.content} writing={writing} />;
+    case "tool":
+      return <Tool row={row} result={result} running={running} />;
+    case "system":
+      return (
+        <div class="set-apart">
+          <span class="glyph">{shown.glyph}</span>
+          <p class="verbatim">{row.content}</p>
+        </div>
+      );
+    case "host":
+      return (
+        <p class="margin" title="News for people. No model sees it.">
+          <span class="glyph">{shown.glyph}</span> <span class="verbatim">{row.content}</span>
+          <span class="unseen">the model does not see this</span>
+        </p>
+      );
+    case "meta":
+      return (
+        <p class="figures" title="News for people. No model sees it.">
+          <span class="glyph">{shown.glyph}</span> {row.content}
+        </p>
+      );
+  }
+}
+
+function Edited({ row }: { row: MessageRow }) {
+  if (row.edited_at === null) return null;
+  return (
+    <span class="edited" title={momentOf(row.edited_at)}>
+      {" "}
+      edited
+    </span>
+  );
+}
+
+function WhyNot({ outcome, newest, selected }: EntryProps) {
+  const why = outcome && whyNot(outcome);
+  if (!why) return null;
+  const quiet = outcome.outcome === "ambient" || outcome.outcome === "passive";
+  return (
+    <p class="why-not" data-quiet={quiet && !newest && !selected}>
+      {why}
+    </p>
+  );
+}
+
+/** What it cost and where it went, for whoever points at it. */
+function Aside({ row, call, deliveries, outcome, onInspect }: EntryProps) {
+  const { hand } = audienceOf(row).shown;
+  if (hand === "host" || hand === "meta") return null;
+  const facts = [call && costOf(call), deliveredTo(deliveries ?? outcome?.deliveries ?? [])].filter(Boolean);
+  return (
+    <p class="aside">
+      {facts.length > 0 && <span>{facts.join(" · ")}</span>}
+      <button class="quiet" type="button" tabIndex={-1} onClick={() => onInspect(row)}>
+        what it saw
+      </button>
+    </p>
+  );
+}
+
+function labelOf(row: MessageRow, hand: Audience["shown"]["hand"]): string {
+  const time = timeOf(row.timestamp);
+  switch (hand) {
+    case "person":
+    case "assistant":
+      return `${nameOf(row)}, ${time}`;
+    case "thinking":
+      return `Thought, ${time}`;
+    case "tool":
+      return `Tool, ${time}`;
+    case "system":
+      return `System message, ${time}`;
+    case "host":
+      return `Host note, not seen by the model, ${time}`;
+    case "meta":
+      return `Figures, not seen by the model, ${time}`;
+  }
+}

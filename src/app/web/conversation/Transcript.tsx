@@ -1,0 +1,123 @@
+import { useCallback, useMemo } from "preact/hooks";
+import type { Chat, MessageRow } from "../../../message/index.js";
+import { dayOf, timeOf } from "../figures.js";
+import { inspect, learnCost } from "../inspecting.js";
+import { type Item, idsOf, layOut } from "../layout.js";
+import { QUIET, rowsBeingWritten } from "../live.js";
+import { send, takeBack } from "../speaking.js";
+import { session } from "../session.js";
+import type { Outgoing, Page, State } from "../state.js";
+import { EMPTY } from "../transcript.js";
+import { Entry } from "./Entry.js";
+
+/** Wide enough for the right-hand page to stand beside the conversation. */
+const ROOM_FOR_INSPECTOR = "(min-width: 1080px)";
+
+/** The rows, then what is being written, then what is on its way. */
+export function Transcript({ page, state, chat }: { page: Page; state: State; chat: Chat | null }) {
+  const { rows, atEnd } = state.transcript ?? EMPTY;
+  const live = (state.open !== null && state.live[state.open]) || QUIET;
+  const name = chat?.assistant_name ?? "Assistant";
+  const written = useMemo(() => rowsBeingWritten(live, state.open ?? "", name), [live, state.open, name]);
+  const items = useMemo(() => layOut(atEnd ? [...rows, ...written] : rows), [rows, written, atEnd]);
+  const actions = useActions(page);
+  const last = items.findLast((item) => item.type === "row");
+
+  const entry = (item: Extract<Item, { type: "row" }>) => (
+    <Entry
+      key={item.key}
+      row={item.row}
+      result={item.result}
+      named={item.named}
+      selected={item.row.id === state.selected}
+      lit={idsOf(item).some((id) => state.lit.includes(id))}
+      newest={item === last}
+      writing={written.includes(item.row)}
+      running={live.turn !== null && live.turn.id === item.row.turn_id}
+      outcome={state.outcomes[item.row.id] ?? null}
+      call={(item.row.call_id !== null && state.calls[item.row.call_id]) || null}
+      deliveries={state.deliveries[item.row.id] ?? null}
+      {...actions}
+    />
+  );
+
+  return (
+    <>
+      {items.map((item) => (item.type === "row" ? entry(item) : <Day key={item.key} at={item.at} />))}
+      {state.outgoing
+        .filter(({ jid }) => jid === state.open)
+        .map((outgoing) => (
+          <OnItsWay key={outgoing.key} page={page} outgoing={outgoing} />
+        ))}
+    </>
+  );
+}
+
+function useActions(page: Page) {
+  const onInspect = useCallback((row: MessageRow) => void inspect(page, row), [page]);
+  const onSelect = useCallback(
+    (row: MessageRow) => {
+      if (row.call_id !== null) void learnCost(page, row.call_id);
+      const beside = matchMedia(ROOM_FOR_INSPECTOR).matches;
+      if (beside && (row.call_id !== null || page.state().inspection !== null)) void inspect(page, row);
+      else page.set({ selected: row.id });
+    },
+    [page],
+  );
+  const onPoint = useCallback(
+    (row: MessageRow | null, result: MessageRow | null) => {
+      if (row?.call_id) void learnCost(page, row.call_id);
+      if (page.state().inspection !== null) page.set({ lit: row ? idsOf({ row, result }) : [] });
+    },
+    [page],
+  );
+  return { onInspect, onSelect, onPoint };
+}
+
+function Day({ at }: { at: string }) {
+  return (
+    <h3 class="day">
+      <span>{dayOf(at)}</span>
+    </h3>
+  );
+}
+
+/** One's own words before they are stored: there, but paler. */
+function OnItsWay({ page, outgoing }: { page: Page; outgoing: Outgoing }) {
+  const { submission, trouble } = outgoing;
+  const edit = (): void => {
+    session.keepDraft(outgoing.jid, submission.content);
+    takeBack(page, outgoing.key);
+    page.set({ redrafts: page.state().redrafts + 1 });
+  };
+  return (
+    <article
+      class="entry"
+      data-hand="person"
+      data-named
+      data-sending={trouble === null}
+      aria-busy={trouble === null}
+    >
+      <time dateTime={outgoing.at}>{timeOf(outgoing.at)}</time>
+      <div class="said">
+        <p class="who">
+          <bdi class="name">{submission.msg_metadata.sender_display_name}</bdi>
+        </p>
+        <p class="verbatim" dir="auto">
+          {submission.content}
+        </p>
+        {trouble && (
+          <p class="trouble" role="alert">
+            not sent: {trouble.why} {trouble.willRetry && "It is sent when the server is back. "}
+            <button type="button" onClick={() => send(page, outgoing)}>
+              Send again
+            </button>{" "}
+            <button class="quiet" type="button" onClick={edit}>
+              Take back
+            </button>
+          </p>
+        )}
+      </div>
+    </article>
+  );
+}

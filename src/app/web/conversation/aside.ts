@@ -1,0 +1,69 @@
+import type { Call, Delivery, Outcome } from "../../../message/index.js";
+import { dollars, number, seconds, surface } from "../figures.js";
+
+/** What one call cost, in one line. */
+export function costOf(call: Call): string {
+  const { usage, cost, duration_ms } = call;
+  const facts = [usage && `${number(contextSize(usage))} tokens`, usage && dollars(cost?.total ?? null)];
+  return [...facts, duration_ms === null ? null : seconds(duration_ms)].filter(Boolean).join(" · ");
+}
+
+/** The four classes of tokens do not overlap; together they are what the call took. */
+export function contextSize(usage: NonNullable<Call["usage"]>): number {
+  return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+}
+
+type Sent = Pick<Delivery, "channel" | "state" | "last_error">;
+
+/** Where a message went. */
+export function deliveredTo(deliveries: readonly Sent[]): string {
+  return deliveries.map((delivery) => `${surface(delivery.channel)} ${arrival(delivery)}`).join(", ");
+}
+
+function arrival({ state, last_error }: Sent): string {
+  switch (state) {
+    case "sent":
+      return "✓";
+    case "pending":
+    case "sending":
+      return "on its way";
+    case "retry":
+      return "trying again";
+    case "unknown":
+      return "perhaps arrived";
+    case "dead":
+      return `given up${last_error ? ` (${last_error})` : ""}`;
+    case "skipped":
+      return "skipped";
+    case "expired":
+      return "too late";
+  }
+}
+
+/** Why a message was not answered, in words; null when it was, or when it is not known yet. */
+export function whyNot({ outcome, reason }: Outcome): string | null {
+  switch (outcome) {
+    case "pending":
+    case "answered":
+    case "collected":
+    case "steered":
+    case "command":
+      return null;
+    case "ambient":
+      return `not answered: ${reason || "nobody called the assistant"}`;
+    case "passive":
+      return `not answered: ${reason || "kept, only overheard"}`;
+    case "stopped":
+      return `not answered: ${reason || "somebody stopped it"}`;
+    case "superseded":
+      return `not answered: ${reason || "a newer message took its place"}`;
+    case "ignored":
+      return `not answered: ${reason || "ignored"}`;
+    case "over_budget":
+      return `not answered: ${reason || "the budget is used up"}`;
+    case "expired":
+      return `not answered: ${reason || "it would have come too late"}`;
+    case "failed":
+      return `not answered: ${reason || "the model could not be reached"}`;
+  }
+}

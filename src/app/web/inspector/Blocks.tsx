@@ -1,0 +1,172 @@
+import { useMemo, useState } from "preact/hooks";
+import type { BlockKind, Source } from "../../../message/receipt.js";
+import type { MessageRow } from "../../../message/row.js";
+import { aboutTokens, bytes, timeOf } from "../figures.js";
+import { nameOf } from "../layout.js";
+import { goTo } from "../reading.js";
+import type { Page } from "../state.js";
+import type { Seen, SeenBlock } from "./seen.js";
+import { type Passage, wordingOf } from "./wording.js";
+
+type Rows = readonly MessageRow[];
+type Props = { page: Page; seen: Seen; rows: Rows; lit: readonly string[] };
+
+/** Longer words open on request. */
+const SHORT = 600;
+
+/** The request block by block, in the order in which the model read it. */
+export function Blocks({ page, seen, rows, lit }: Props) {
+  return (
+    <>
+      <Proportions page={page} blocks={seen.blocks} lit={lit} />
+      <ol class="blocks">
+        {seen.blocks.map((block) => (
+          <BlockView key={block.index} page={page} block={block} rows={rows} lit={isLit(block, lit)} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+export function isLit(block: SeenBlock, lit: readonly string[]): boolean {
+  return block.sources.some(({ type, id }) => type === "message" && lit.includes(id));
+}
+
+export function messagesOf(block: SeenBlock): string[] {
+  return block.sources.flatMap(({ type, id }) => (type === "message" ? [id] : []));
+}
+
+/** How much of the request each block takes, at a glance. */
+function Proportions({ page, blocks, lit }: { page: Page; blocks: SeenBlock[]; lit: readonly string[] }) {
+  return (
+    <div class="proportions" aria-hidden="true">
+      {blocks.map((block) => (
+        <button
+          key={block.index}
+          type="button"
+          tabIndex={-1}
+          data-kind={block.kind}
+          data-lit={isLit(block, lit)}
+          style={{ flexGrow: block.size }}
+          title={`${KINDS[block.kind]}, ${bytes(block.size)}`}
+          onMouseEnter={() => page.set({ lit: messagesOf(block) })}
+          onMouseLeave={() => page.set({ lit: [] })}
+          onClick={() => document.getElementById(`block-${block.index}`)?.scrollIntoView({ block: "center" })}
+        />
+      ))}
+    </div>
+  );
+}
+
+const KINDS: Readonly<Record<BlockKind, string>> = {
+  frame: "between",
+  params: "parameters",
+  system: "system prompt",
+  notice: "notice of this turn",
+  tools: "tools",
+  summary: "summary",
+  thread_context: "thread context",
+  message: "message",
+};
+
+function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; rows: Rows; lit: boolean }) {
+  const light = (ids: string[]) => () => page.set({ lit: ids });
+  const quiet = block.kind === "frame" || block.kind === "params";
+  return (
+    <li
+      class="block"
+      id={`block-${block.index}`}
+      data-kind={block.kind}
+      data-lit={lit}
+      onMouseEnter={light(messagesOf(block))}
+      onMouseLeave={light([])}
+      onFocusCapture={light(messagesOf(block))}
+      onBlurCapture={light([])}
+    >
+      {quiet ? <Between block={block} /> : <Told page={page} block={block} rows={rows} />}
+    </li>
+  );
+}
+
+/** What a machine needs around the words: one faint line, which opens. */
+function Between({ block }: { block: SeenBlock }) {
+  return (
+    <details>
+      <summary>
+        <span class="kind">{KINDS[block.kind]}</span> <span class="size">{bytes(block.size)}</span>
+      </summary>
+      <pre>{block.text}</pre>
+    </details>
+  );
+}
+
+function Told({ page, block, rows }: { page: Page; block: SeenBlock; rows: Rows }) {
+  const { role, passages } = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
+  return (
+    <>
+      <p class="head">
+        <span class="kind">{KINDS[block.kind]}</span>
+        {role && <span class="role">as {role}</span>}
+        <span class="size" title={aboutTokens(block.size)}>
+          {bytes(block.size)} · {aboutTokens(block.size)}
+        </span>
+      </p>
+      {passages.map((passage, index) => (
+        <Words key={index} passage={passage} />
+      ))}
+      {block.sources.length > 0 && (
+        <p class="sources">
+          {block.sources.map((source) => (
+            <SourceLink key={`${source.type} ${source.id}`} page={page} source={source} rows={rows} />
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+const GLYPHS: Readonly<Record<Passage["hand"], string>> = {
+  words: "",
+  machine: "",
+  thinking: "💭 ",
+  tool: "🔧 ",
+};
+
+function Words({ passage }: { passage: Passage }) {
+  const [open, setOpen] = useState(false);
+  const long = passage.text.length > SHORT;
+  return (
+    <p class="wording" data-hand={passage.hand}>
+      {GLYPHS[passage.hand]}
+      {long && !open ? `${passage.text.slice(0, SHORT)}…` : passage.text}
+      {long && (
+        <button class="quiet" type="button" onClick={() => setOpen(!open)}>
+          {open ? "less" : `all ${passage.text.length.toLocaleString()} characters`}
+        </button>
+      )}
+    </p>
+  );
+}
+
+function SourceLink({ page, source, rows }: { page: Page; source: Source; rows: Rows }) {
+  if (source.type !== "message") return <span class="source">{sourceName(source)}</span>;
+  const row = rows.find(({ id }) => id === source.id);
+  return (
+    <button class="quiet" type="button" onClick={() => void goTo(page, source.id)}>
+      → {row ? `${timeOf(row.timestamp)} ${nameOf(row)}` : "a message further back"}
+    </button>
+  );
+}
+
+function sourceName({ type, id }: Source): string {
+  switch (type) {
+    case "prompt":
+      return "this chat's prompt";
+    case "notice":
+      return "said to the model in this turn only";
+    case "compaction":
+      return "a summary of what came before";
+    default:
+      return id ? `${type} ${id}` : type;
+  }
+}

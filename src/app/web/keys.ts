@@ -1,0 +1,60 @@
+import { closeInspector, inspect, inspectNow } from "./inspecting.js";
+import { layOut } from "./layout.js";
+import { goToEnd } from "./reading.js";
+import type { Page } from "./state.js";
+
+/** What the keyboard does anywhere but in a field. */
+export function onKey(page: Page, event: KeyboardEvent): void {
+  if (event.key === "Escape") {
+    if (!event.isComposing) close(page, event);
+    return;
+  }
+  if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || page.state().help) return;
+  const does = KEYS[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does(page);
+}
+
+const KEYS: Readonly<Record<string, (page: Page) => void>> = {
+  j: (page) => move(page, 1),
+  k: (page) => move(page, -1),
+  i: inspectSelected,
+  n: (page) => void inspectNow(page),
+  "/": (page) => page.set({ search: { words: "", found: null, trouble: null } }),
+  "?": (page) => page.set({ help: true }),
+  c: () => document.getElementById("composer")?.focus(),
+  G: (page) => void goToEnd(page),
+};
+
+/** Moves the selection; without one it starts at the end, where people read. */
+function move(page: Page, step: 1 | -1): void {
+  const { transcript, selected } = page.state();
+  const rows = layOut(transcript?.rows ?? []).flatMap((item) => (item.type === "row" ? [item.row.id] : []));
+  const at = selected === null ? -1 : rows.indexOf(selected);
+  const next = at < 0 ? rows.at(-1) : rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
+  if (next !== undefined) page.set({ selected: next, goal: { id: next } });
+}
+
+function inspectSelected(page: Page): void {
+  const { transcript, selected } = page.state();
+  const rows = transcript?.rows ?? [];
+  const row = rows.find(({ id }) => id === selected) ?? rows.findLast(({ call_id }) => call_id !== null);
+  if (row) void inspect(page, row);
+  else void inspectNow(page);
+}
+
+function close(page: Page, event: KeyboardEvent): void {
+  const { help, search, inspection, selected } = page.state();
+  if (help) return;
+  if (search) page.set({ search: null });
+  else if (inspection) closeInspector(page);
+  else if (selected) page.set({ selected: null });
+  else if (event.target instanceof HTMLElement) event.target.blur();
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(?:input|textarea|select)$/i.test(target.tagName);
+}
