@@ -107,11 +107,7 @@ async function refused(read: StoreReads, refusal: Refusal): Promise<CommitResult
 }
 
 function committed(ids: readonly string[], seqs: readonly number[]): CommitResult {
-  const bySeq: Record<string, number> = {};
-  ids.forEach((id, index) => {
-    bySeq[id] = seqs[index] ?? 0;
-  });
-  return { status: "committed", seqs: bySeq };
+  return { status: "committed", seqs: Object.fromEntries(ids.map((id, index) => [id, seqs[index] ?? 0])) };
 }
 
 function unexpected(result: OpResult): Error {

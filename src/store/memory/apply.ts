@@ -1,0 +1,287 @@
+import { eventsOf, timeOf } from "../events.js";
+import { workIn } from "../lane.js";
+import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
+import { endCall, keepPartial, startCall } from "./calls.js";
+import { addWork, holdsLane } from "./lanes.js";
+import { messageOf } from "./rows.js";
+import { emptyRoom, type Journal, plain, type Room, type State } from "./state.js";
+import { addEntry, endTurn, moveHead, startTurn } from "./tree.js";
+
+export type Refusal = Exclude<CommitResult, { status: "committed" }>;
+type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
+export type Context = { state: State; journal: Journal; randomBytes: (count: number) => Uint8Array };
+
+/** Write facts in their order: with the numbers of the messages among them, or why none of it may be kept. */
+export function applyFacts(context: Context, facts: readonly Fact[]): CommitResult {
+  const seqs = new Map<string, number>();
+  const at = timeOf(facts);
+  for (const fact of facts) {
+    const refusal = applyFact(context, fact, seqs);
+    if (refusal) return refusal;
+    const work = workIn(fact);
+    if (work && !addWork(context, work)) return conflict(`there is already work ${work.id}`);
+    const delivery = fact.type === "delivery_state" ? (context.state.deliveries.get(fact.id) ?? null) : null;
+    for (const event of eventsOf(fact, at, delivery)) context.journal.push(context.state.events, event);
+  }
+  return { status: "committed", seqs: Object.fromEntries(seqs) };
+}
+
+function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Refusal | null {
+  const { state, journal } = context;
+  switch (fact.type) {
+    case "message": {
+      const written = addMessage(context, fact.message);
+      if (typeof written !== "number") return written;
+      seqs.set(fact.message.id, written);
+      return null;
+    }
+    case "inbound":
+      return addInbound(context, fact.inbound);
+    case "outcome":
+      return decideOutcome(context, fact);
+    case "revision":
+      return revise(context, fact);
+    case "attachment":
+      return attach(context, fact);
+    case "work":
+      return null;
+    case "delivery":
+      if (state.deliveries.has(fact.delivery.id))
+        return conflict(`there is already a delivery ${fact.delivery.id}`);
+      journal.set(state.deliveries, fact.delivery.id, { ...fact.delivery });
+      return null;
+    case "delivery_state":
+      return moveDelivery(context, fact);
+    case "turn_started":
+      return startTurn(context, fact.turn);
+    case "turn_ended":
+      return endTurn(context, fact);
+    case "entry":
+      return addEntry(context, fact.entry);
+    case "head":
+      return moveHead(context, fact);
+    case "label":
+      return keepLabel(context, fact);
+    case "call_started":
+      return startCall(context, fact.call, fact.request);
+    case "call_partial":
+      return keepPartial(context, fact.call_id, fact.parts);
+    case "call_ended":
+      return endCall(context, fact.call, fact.leftovers);
+    case "chat":
+      return keepChat(context, fact);
+    case "chat_removed":
+      return removeChat(context, fact.jid);
+    case "knock":
+      return knock(context, fact);
+    case "token":
+      return keepToken(context, fact);
+    case "token_removed":
+      journal.remove(state.tokens, fact.id);
+      return null;
+  }
+}
+
+/** The first expectation that no longer holds, as the answer to whoever had it. */
+export function firstUnmet(state: State, expectations: readonly Expectation[]): Refusal | null {
+  for (const expectation of expectations) {
+    if (expectation.type === "lease") {
+      if (!holdsLane(state, expectation)) return { status: "fenced", lane: expectation.lane };
+      continue;
+    }
+    const why = whyNot(state, expectation);
+    if (why !== null) return { status: "conflict", expectation, why };
+  }
+  return null;
+}
+
+function whyNot(state: State, expected: Exclude<Expectation, { type: "lease" }>): string | null {
+  switch (expected.type) {
+    case "pending": {
+      const outcome = state.rooms.get(expected.chat_jid)?.inbounds.get(expected.message_id)?.outcome;
+      if (outcome === undefined) return `message ${expected.message_id} is not an inbound message`;
+      return outcome === "pending" ? null : `message ${expected.message_id} already ended: ${outcome}`;
+    }
+    case "chat_absent":
+      return state.rooms.get(expected.jid)?.chat ? `chat ${expected.jid} is already registered` : null;
+    case "chat_present":
+      return state.rooms.get(expected.jid)?.chat ? null : `chat ${expected.jid} is not registered`;
+    case "head": {
+      const head = state.rooms.get(expected.chat_jid)?.heads.get(expected.thread_id) ?? null;
+      return head === expected.entry_id ? null : "the head has moved";
+    }
+    case "revision": {
+      const room = state.rooms.get(expected.chat_jid);
+      const seq = room?.seqById.get(expected.message_id);
+      const message = seq === undefined ? undefined : room?.messages[seq - 1];
+      if (!message) return `there is no message ${expected.message_id}`;
+      return message.revision === expected.revision ? null : `the message is at revision ${message.revision}`;
+    }
+  }
+}
+
+export function conflict(why: string): Refusal {
+  return { status: "conflict", expectation: null, why };
+}
+
+/** What is kept of a chat, made when it is first needed. */
+export function roomOf({ state, journal }: Context, jid: string): Room {
+  const known = state.rooms.get(jid);
+  if (known) return known;
+  const room = emptyRoom();
+  journal.set(state.rooms, jid, room);
+  return room;
+}
+
+function addMessage(context: Context, message: NewMessage): number | Refusal {
+  const { journal } = context;
+  const room = context.state.rooms.get(message.chat_jid);
+  if (!room?.chat) return conflict(`chat ${message.chat_jid} is not registered`);
+  const known = knownAs(room, message);
+  if (known) return known;
+  const { dedupe_key, idempotency, ...row } = message;
+  const seq = room.messages.length + 1;
+  if (idempotency) {
+    const { key, body_sha256 } = idempotency;
+    journal.set(room.idempotency, key, { body_sha256, message_id: message.id });
+  }
+  if (dedupe_key !== null) journal.set(room.idByKey, dedupe_key, message.id);
+  journal.set(room.seqById, message.id, seq);
+  journal.push(room.messages, {
+    ...row,
+    metadata: plain(row.metadata),
+    seq,
+    revision: 0,
+    edited_at: null,
+    deleted_at: null,
+  });
+  return seq;
+}
+
+function knownAs(room: Room, message: NewMessage): Refusal | null {
+  const { idempotency, dedupe_key } = message;
+  const used = idempotency ? room.idempotency.get(idempotency.key) : undefined;
+  if (used && used.body_sha256 !== idempotency?.body_sha256) {
+    return conflict("this idempotency key was already used for another body");
+  }
+  const byKey = dedupe_key === null ? undefined : room.idByKey.get(dedupe_key);
+  const id = used?.message_id ?? byKey ?? message.id;
+  const existing = messageOf(room, id);
+  return existing && { status: "duplicate", message: existing, inbound: room.inbounds.get(id) ?? null };
+}
+
+function addInbound(context: Context, inbound: Inbound): Refusal | null {
+  const room = context.state.rooms.get(inbound.chat_jid);
+  if (!room?.seqById.has(inbound.message_id) || room.inbounds.has(inbound.message_id)) {
+    return conflict(`there is no message ${inbound.message_id}, or it was already admitted`);
+  }
+  context.journal.set(room.inbounds, inbound.message_id, { ...inbound });
+  return null;
+}
+
+function decideOutcome(context: Context, fact: Of<"outcome">): Refusal | null {
+  const room = context.state.rooms.get(fact.chat_jid);
+  const inbound = room?.inbounds.get(fact.message_id);
+  if (!room || !inbound) return conflict(`message ${fact.message_id} is not an inbound message`);
+  if (inbound.outcome !== "pending")
+    return conflict(`message ${fact.message_id} already ended: ${inbound.outcome}`);
+  const { outcome, reason, turn_id } = fact;
+  context.journal.set(room.inbounds, fact.message_id, {
+    ...inbound,
+    outcome,
+    outcome_reason: reason,
+    turn_id,
+  });
+  return null;
+}
+
+function revise({ state, journal }: Context, fact: Of<"revision">): Refusal | null {
+  const room = state.rooms.get(fact.chat_jid);
+  const seq = room?.seqById.get(fact.message_id);
+  const message = seq === undefined ? undefined : room?.messages[seq - 1];
+  if (!room || !message) return conflict(`there is no message ${fact.message_id}`);
+  if (message.deleted_at !== null) return conflict(`message ${fact.message_id} is deleted`);
+  const { content, revision, edited_at, timestamp } = message;
+  const earlier: Revision = { revision, content, at: edited_at ?? timestamp };
+  journal.set(room.revisions, fact.message_id, [...(room.revisions.get(fact.message_id) ?? []), earlier]);
+  const stamped = fact.content === null ? { deleted_at: fact.at } : { edited_at: fact.at };
+  journal.put(room.messages, message.seq - 1, {
+    ...message,
+    ...stamped,
+    content: fact.content ?? "",
+    revision: revision + 1,
+  });
+  return null;
+}
+
+function attach({ state, journal }: Context, fact: Of<"attachment">): Refusal | null {
+  const room = state.rooms.get(fact.chat_jid);
+  if (!room?.seqById.has(fact.message_id)) return conflict(`there is no message ${fact.message_id}`);
+  const attachments = new Map(room.attachments.get(fact.message_id));
+  attachments.set(fact.index, { ...fact.attachment });
+  journal.set(room.attachments, fact.message_id, attachments);
+  const { sha256 } = fact.attachment;
+  if (fact.bytes && sha256 !== null && !state.bytes.has(sha256)) {
+    journal.set(state.bytes, sha256, fact.bytes.slice());
+  }
+  return null;
+}
+
+function moveDelivery({ state, journal }: Context, fact: Of<"delivery_state">): Refusal | null {
+  const delivery = state.deliveries.get(fact.id);
+  if (!delivery) return conflict(`there is no delivery ${fact.id}`);
+  const { type: _type, at: _at, ...changes } = fact;
+  journal.set(state.deliveries, fact.id, { ...delivery, ...changes });
+  return null;
+}
+
+function keepChat(context: Context, { chat }: Of<"chat">): Refusal | null {
+  const { state, journal } = context;
+  const room = roomOf(context, chat.jid);
+  for (const { address } of room.chat?.bindings ?? []) journal.remove(state.chatOfAddress, address);
+  for (const { address } of chat.bindings) {
+    const bound = state.chatOfAddress.get(address);
+    if (bound === chat.jid) return conflict(`address ${address} is given twice`);
+    if (bound !== undefined) return conflict(`address ${address} is bound to chat ${bound}`);
+    journal.set(state.chatOfAddress, address, chat.jid);
+  }
+  const number = room.number ?? state.registered.length + 1;
+  if (room.number === null) journal.push(state.registered, chat.jid);
+  const blockKey = room.blockKey ?? context.randomBytes(32);
+  journal.set(state.rooms, chat.jid, { ...room, number, chat: plain(chat), blockKey });
+  return null;
+}
+
+function removeChat({ state, journal }: Context, jid: string): Refusal | null {
+  const room = state.rooms.get(jid);
+  if (!room?.chat) return conflict(`chat ${jid} is not registered`);
+  for (const { address } of room.chat.bindings) journal.remove(state.chatOfAddress, address);
+  journal.set(state.rooms, jid, { ...room, chat: null });
+  return null;
+}
+
+function knock({ state, journal }: Context, { address, channel, name, at }: Of<"knock">): null {
+  const known = state.knocks.get(address);
+  const first_seen = known?.first_seen ?? at;
+  const count = (known?.count ?? 0) + 1;
+  journal.set(state.knocks, address, { address, channel, name, first_seen, last_seen: at, count });
+  return null;
+}
+
+function keepLabel(context: Context, fact: Of<"label">): Refusal | null {
+  const room = roomOf(context, fact.chat_jid);
+  const { folded, label, sender } = fact;
+  const known = room.labels.get(folded);
+  if (known && known.sender !== sender) return conflict(`the name ${label} is taken in this chat`);
+  context.journal.set(room.labels, folded, { folded, label, sender });
+  return null;
+}
+
+function keepToken({ state, journal }: Context, { token }: Of<"token">): Refusal | null {
+  const taken = [...state.tokens.values()].some(
+    ({ id, sha256 }) => id === token.id || sha256 === token.sha256,
+  );
+  if (taken) return conflict(`there is already a token ${token.id}, or one with the same secret`);
+  journal.set(state.tokens, token.id, plain(token));
+  return null;
+}

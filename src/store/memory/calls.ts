@@ -1,0 +1,91 @@
+import type { CallEnvelope } from "../../message/index.js";
+import { MAX_DEPTH, shortest } from "../request.js";
+import type { Leftover, PartialPart, RequestBlock, RequestList, StoredRequest } from "../store.js";
+import { type Context, conflict, type Refusal, roomOf } from "./apply.js";
+import { type CallRecord, plain, type State } from "./state.js";
+
+export function startCall(context: Context, call: CallEnvelope, request: RequestList): Refusal | null {
+  const { state, journal } = context;
+  const room = roomOf(context, call.chat_jid);
+  for (const { id, bytes } of request.blocks) {
+    if (room.blocks.has(id)) continue;
+    if (!bytes) return conflict(`block ${id} was never stored`);
+    journal.set(room.blocks, id, bytes.slice());
+  }
+  const base = request.base ? state.calls.get(request.base.call_id) : undefined;
+  if (request.base && (base?.call.chat_jid !== call.chat_jid || request.base.count > base.block_count)) {
+    return conflict(`call ${request.base.call_id} has no ${request.base.count} blocks`);
+  }
+  if (state.calls.has(call.id)) return conflict(`there is already a call ${call.id}`);
+  const start = shortest(request.base, (id) => state.calls.get(id) ?? null);
+  const whole = start.depth > MAX_DEPTH;
+  const own: RequestBlock[] = request.blocks.map((block) => ({ ...plain({ ...block, bytes: null }) }));
+  const before = whole && start.base !== null ? listOf(state, start.base, start.count) : [];
+  const turn = call.purpose === "turn" && call.turn_id !== null ? state.turns.get(call.turn_id) : undefined;
+  journal.set(state.calls, call.id, {
+    call: plain(call),
+    thread_id: turn?.thread_id ?? null,
+    base: whole ? null : start.base,
+    base_count: whole ? 0 : start.count,
+    block_count: start.count + own.length,
+    depth: whole ? 0 : start.depth,
+    request: {
+      blocks: [...before, ...own],
+      left_out: plain(request.left_out),
+      breaks: plain(request.breaks),
+    },
+    leftovers: [],
+    partial: new Map(),
+  });
+  return null;
+}
+
+/** The first `count` blocks of a call's request, without their bytes. */
+function listOf(state: State, call_id: string, count: number): RequestBlock[] {
+  const pieces: RequestBlock[][] = [];
+  let record: CallRecord | undefined = state.calls.get(call_id);
+  let until = count;
+  while (record && until > 0) {
+    pieces.push(record.request.blocks.slice(0, Math.max(0, until - record.base_count)));
+    until = Math.min(until, record.base_count);
+    record = record.base === null ? undefined : state.calls.get(record.base);
+  }
+  return pieces.reverse().flat();
+}
+
+export function requestOf(state: State, call_id: string): StoredRequest | null {
+  const record = state.calls.get(call_id);
+  if (!record) return null;
+  const stored = state.rooms.get(record.call.chat_jid)?.blocks;
+  const blocks = listOf(state, call_id, record.block_count).map((block) => ({
+    ...structuredClone(block),
+    bytes: stored?.get(block.id)?.slice() ?? null,
+  }));
+  return structuredClone({ blocks, left_out: record.request.left_out, breaks: record.request.breaks });
+}
+
+export function keepPartial(
+  { state, journal }: Context,
+  call_id: string,
+  parts: readonly PartialPart[],
+): Refusal | null {
+  const record = state.calls.get(call_id);
+  if (record?.call.status !== "running") return conflict(`call ${call_id} is not running`);
+  const partial = new Map(record.partial);
+  for (const part of parts) partial.set(part.part, { ...part });
+  journal.set(state.calls, call_id, { ...record, partial });
+  return null;
+}
+
+export function endCall(
+  { state, journal }: Context,
+  call: CallEnvelope,
+  leftovers: readonly Leftover[],
+): Refusal | null {
+  const record = state.calls.get(call.id);
+  if (record?.call.chat_jid !== call.chat_jid) return conflict(`there is no call ${call.id}`);
+  const byPart = new Map(leftovers.map((leftover) => [leftover.part, plain(leftover)]));
+  const sorted = [...byPart.values()].sort((a, b) => a.part - b.part);
+  journal.set(state.calls, call.id, { ...record, call: plain(call), leftovers: sorted, partial: new Map() });
+  return null;
+}

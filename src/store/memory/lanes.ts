@@ -1,0 +1,81 @@
+import { dueAfterAdding, dueAt, LANE_WINDOW } from "../lane.js";
+import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
+import type { Context } from "./apply.js";
+import type { Lane, State } from "./state.js";
+
+/** Add work to its lane. False when there is work with this id already. */
+export function addWork({ state, journal }: Context, work: Work): boolean {
+  if (state.laneOfWork.has(work.id)) return false;
+  journal.set(state.laneOfWork, work.id, work.lane);
+  const inLane = state.workOfLane.get(work.lane) ?? new Map<string, Work>();
+  if (!state.workOfLane.has(work.lane)) journal.set(state.workOfLane, work.lane, inLane);
+  journal.set(inLane, work.id, { ...work });
+  const { lane: name, kind, chat_jid, run_at } = work;
+  const lane = state.lanes.get(name);
+  if (!lane) {
+    journal.set(state.lanes, name, { lane: name, kind, chat_jid, free_at: run_at, held: false, fence: 0 });
+  } else if (!lane.held) {
+    journal.set(state.lanes, name, { ...lane, free_at: dueAfterAdding(lane.kind, lane.free_at, run_at) });
+  }
+  return true;
+}
+
+export function claimLanes(state: State, { kind, now, until, limit }: ClaimRequest): Claim[] {
+  const claims: Claim[] = [];
+  const free = [...state.lanes.values()].flatMap((lane) =>
+    lane.kind === kind && lane.free_at !== null && lane.free_at <= now
+      ? [{ lane, free_at: lane.free_at }]
+      : [],
+  );
+  for (const { lane } of free.sort((a, b) => a.free_at - b.free_at)) {
+    if (claims.length >= limit) break;
+    const work = workInLane(state, lane.lane);
+    const due = dueAt(kind, work);
+    if (due === null || due > now) {
+      state.lanes.set(lane.lane, { ...lane, held: false, free_at: due });
+      continue;
+    }
+    const fence = lane.fence + 1;
+    state.lanes.set(lane.lane, { ...lane, fence, held: true, free_at: until });
+    claims.push({ lane: lane.lane, fence, kind, chat_jid: lane.chat_jid, work });
+  }
+  return claims;
+}
+
+export function renewLease(state: State, lease: Lease, until: number): boolean {
+  const lane = heldLane(state, lease);
+  if (!lane) return false;
+  state.lanes.set(lane.lane, { ...lane, free_at: until });
+  return true;
+}
+
+export function holdsLane(state: State, lease: Lease): boolean {
+  return heldLane(state, lease) !== null;
+}
+
+function heldLane(state: State, lease: Lease): Lane | null {
+  const lane = state.lanes.get(lease.lane);
+  return lane?.held && lane.fence === lease.fence ? lane : null;
+}
+
+/** Finish and postpone work, and give the lane back if asked. True when a lane given back still has work. */
+export function finishWork(state: State, move: Omit<Settlement, "facts">): boolean {
+  const { lane: name } = move.lease;
+  const inLane = state.workOfLane.get(name);
+  for (const id of move.done) {
+    if (inLane?.delete(id)) state.laneOfWork.delete(id);
+  }
+  for (const { id, run_at, attempts } of move.later) {
+    const work = inLane?.get(id);
+    if (work) inLane?.set(id, { ...work, run_at, attempts });
+  }
+  const lane = state.lanes.get(name);
+  if (!move.release || !lane) return false;
+  const work = workInLane(state, name);
+  state.lanes.set(name, { ...lane, held: false, free_at: dueAt(lane.kind, work) });
+  return work.length > 0;
+}
+
+export function workInLane(state: State, lane: string, limit: number = LANE_WINDOW): Work[] {
+  return [...(state.workOfLane.get(lane)?.values() ?? [])].slice(0, limit).map((work) => ({ ...work }));
+}
