@@ -124,7 +124,8 @@ async function* readBytes(
   timeouts: Timeouts,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = answer.body?.getReader();
-  watch.onStop(() => void reader?.cancel().catch(() => {}));
+  const hangUp = (): void => void reader?.cancel().catch(() => {});
+  watch.onStop(hangUp);
   let size = 0;
   try {
     while (reader && !watch.problem()) {
@@ -139,6 +140,7 @@ async function* readBytes(
   } catch (error) {
     watch.fail({ kind: "cut", text: `the connection broke off: ${reasonOf(error)}` });
   } finally {
+    hangUp();
     watch.close();
   }
 }

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { defaultModelName, model, resolveModel } from "./model.js";
+
+test.each([
+  ["demo/demo", {}, { provider: "demo", api: "demo", id: "demo", apiKey: null, delayMs: 15 }],
+  ["demo/demo", { LONGHAND_DEMO_DELAY_MS: "0" }, { delayMs: 0 }],
+  [
+    "openai/gpt-4.1",
+    { OPENAI_API_KEY: " sk-1 " },
+    {
+      provider: "openai",
+      api: "openai-chat",
+      id: "gpt-4.1",
+      baseUrl: "https://api.openai.com/v1",
+      apiKey: "sk-1",
+    },
+  ],
+  [
+    "openai/qwen/qwen3",
+    { OPENAI_BASE_URL: "http://127.0.0.1:8080/v1" },
+    { id: "qwen/qwen3", baseUrl: "http://127.0.0.1:8080/v1", apiKey: null },
+  ],
+  [
+    "openai-chat/gpt",
+    { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "" },
+    { provider: "openai", api: "openai-chat", baseUrl: "https://api.openai.com/v1" },
+  ],
+  ["ollama/llama3.2", {}, { provider: "ollama", baseUrl: "http://127.0.0.1:11434/v1", apiKey: null }],
+  [
+    "ollama/llama3.2",
+    { OLLAMA_BASE_URL: "http://box:1/v1", OLLAMA_API_KEY: "k" },
+    { baseUrl: "http://box:1/v1", apiKey: "k" },
+  ],
+])("%s with %j", (name, env, expected) => {
+  expect(resolveModel(name, env)).toMatchObject({ ok: true, model: expected });
+});
+
+test.each([
+  ["gpt-4", {}, "provider/model"],
+  ["/x", {}, "provider/model"],
+  ["openai/", {}, "provider/model"],
+  ["openai/gpt", {}, "OPENAI_API_KEY="],
+  ["openai/gpt", { OPENAI_BASE_URL: "localhost:8080" }, "OPENAI_BASE_URL must be an http(s) address"],
+  ["openai/gpt", { OPENAI_BASE_URL: "http://me:secret@box/v1" }, "must not hold a name or password"],
+  ["demo/other", {}, "demo/demo"],
+  ["demo/demo", { LONGHAND_DEMO_DELAY_MS: "fast" }, "milliseconds"],
+  ["acme/x", {}, 'no provider "acme"'],
+])("%s with %j says what to type", (name, env, words) => {
+  const resolved = resolveModel(name, env);
+  expect(resolved).toMatchObject({ ok: false, why: expect.stringContaining(words) });
+  expect(JSON.stringify(resolved)).not.toContain("secret");
+});
+
+test.each([
+  [{}, "demo/demo", "offline demo"],
+  [{ LONGHAND_MODEL: "ollama/x", OPENAI_API_KEY: "k" }, "ollama/x", "LONGHAND_MODEL"],
+  [{ OPENAI_API_KEY: "k" }, "openai/gpt-4.1-mini", "OPENAI_API_KEY is set"],
+  [{ OPENAI_API_KEY: "k", OPENAI_MODEL: "gpt-5" }, "openai/gpt-5", "OPENAI_MODEL"],
+  [{ OPENAI_BASE_URL: "http://b/v1", OPENAI_MODEL: "m" }, "openai/m", "OPENAI_BASE_URL and OPENAI_MODEL"],
+  [{ OPENAI_BASE_URL: "http://b/v1" }, "demo/demo", "set LONGHAND_MODEL=openai/<its id>"],
+])("with %j the model is %s", (env, name, why) => {
+  expect(defaultModelName(env)).toEqual({ name, why: expect.stringContaining(why) });
+});
+
+test("servers are known by their address, and what is said outright goes before it", () => {
+  const at = (baseUrl: string, quirks = {}) => model({ api: "openai-chat", id: "x", baseUrl, quirks }).quirks;
+  expect(at("https://api.openai.com/v1")).toMatchObject({
+    maxTokensField: "max_completion_tokens",
+    midSystem: "system",
+  });
+  expect(at("http://127.0.0.1:1/v1")).toMatchObject({ maxTokensField: "max_tokens", midSystem: "user" });
+  expect(at("https://api.openai.com.evil.org/v1")).toMatchObject({ maxTokensField: "max_tokens" });
+  expect(at("https://api.mistral.ai/v1", { toolCallIds: "upTo40" })).toMatchObject({
+    toolCallIds: "upTo40",
+    toolResultName: true,
+  });
+});
+
+test("an address that is none is a mistake in code", () => {
+  expect(() => model({ api: "openai-chat", id: "x", baseUrl: "nowhere" })).toThrow(/http\(s\) address/);
+});
