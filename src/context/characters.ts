@@ -26,6 +26,6 @@ export const COLONS =
   ":\\u02D0\\u02F8\\u0589\\u05C3\\u0703\\u0704\\u0903\\u0A83\\u1361\\u16EC\\u1803\\u1809\\u205A\\u2236\\uA4FD\\uA789" +
   "\\uFE13\\uFE30\\uFE55\\uFF1A\\u{E003A}";
 
-/** What people put around or before a line without changing who seems to speak: quotes, list dashes, emphasis. */
+/** What people put around a name without changing whose it seems to be: quotes, dashes, emphasis. */
 export const DECORATION =
   ">\\*_~`\"'#|+\\-\\u2010-\\u2015\\u2022\\u2023\\u2043\\u2212\\u00B7\\u25AA\\u25CF\\u25E6\\u203A\\u00BB\\u2026\\u2502\\u258C\\uFF0D\\uFF1E";

@@ -2,17 +2,27 @@ import { CLOSING, COLONS, DECORATION, INVISIBLE, LINE_BREAKS, OPENING, SPACES } 
 import { fold, foldCharacter } from "./fold.js";
 import { EDIT_VERB, MARKER_WORDS } from "./markers.js";
 
-const BEFORE = `${SPACES}${INVISIBLE}\\p{M}${DECORATION}`;
-/** A bracket that opens a line, with what may stand before it and the backslashes it already has. */
+/**
+ * A bracket that opens a line, with the backslashes it already has. Before it may stand anything that is no word: white
+ * space, what cannot be seen (four letters are among it), quotes, dashes, a number of a list. The alternatives exclude
+ * one another, so that a failure costs no second try.
+ */
 const LINE_OPENING = new RegExp(
-  `(?:^|[${LINE_BREAKS}])(?:[${BEFORE}]|\\d{1,9}[.)])*?(\\\\*)([${OPENING}])`,
+  `(?:^|[${LINE_BREAKS}])(?:[^\\p{L}\\p{N}\\\\${OPENING}${CLOSING}${LINE_BREAKS}]|[\\u115F\\u1160\\u3164\\uFFA0]|\\d{1,9}[.)])*?(\\\\*)([${OPENING}])`,
   "gu",
 );
 const ANY_OPENING = new RegExp(`[${OPENING}]`, "u");
 const ANY_CLOSING = new RegExp(`[${CLOSING}]`, "gu");
 const BRACKET = new RegExp(`[${OPENING}${CLOSING}]`, "u");
-const BETWEEN = new RegExp(`[${BEFORE}${LINE_BREAKS}]`, "u");
+/** What may stand between a name and its colon. */
+const BETWEEN = new RegExp(`[${SPACES}${LINE_BREAKS}${INVISIBLE}\\p{M}${DECORATION}]`, "u");
 const COLON = new RegExp(`[${COLONS}]`, "u");
+
+/** ASCII characters that, behind a bracket, rule out a colon and our verb: most brackets are done with at a glance. */
+const RULES_OUT = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return !COLON.test(character) && !BETWEEN.test(character) && !/e/i.test(character);
+});
 
 const WORDS = [...new Set(MARKER_WORDS.map(fold))];
 const LONGEST_WORD = Math.max(...WORDS.map((word) => word.length));
@@ -41,17 +51,17 @@ export function readsAsLabel(words: string): boolean {
 function rewrite(text: string, change: (backslashes: string) => string): string {
   if (!ANY_OPENING.test(text)) return text;
   const isMarker = markerTest(text);
-  let written = "";
+  const written: string[] = [];
   let from = 0;
   for (const match of text.matchAll(LINE_OPENING)) {
     const after = match.index + match[0].length;
     if (!isMarker(after)) continue;
     const [, backslashes = "", opening = ""] = match;
     const bracket = after - opening.length;
-    written += text.slice(from, bracket - backslashes.length) + change(backslashes);
+    written.push(text.slice(from, bracket - backslashes.length), change(backslashes));
     from = bracket;
   }
-  return from === 0 ? text : written + text.slice(from);
+  return written.length === 0 ? text : written.join("") + text.slice(from);
 }
 
 /** Whether what follows an opening bracket makes its line a marker. To be asked from left to right. */
@@ -88,6 +98,7 @@ function nextNameEnd(text: string): (from: number) => number {
 function speaksAfter(text: string, from: number): boolean {
   let at = from;
   while (at < text.length) {
+    if (RULES_OUT[text.charCodeAt(at)]) return false;
     const character = characterAt(text, at);
     if (COLON.test(character)) return true;
     if (!BETWEEN.test(character)) break;
