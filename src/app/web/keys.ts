@@ -1,5 +1,5 @@
 import { closeInspector, inspect, inspectNow } from "./inspecting.js";
-import { layOut } from "./layout.js";
+import { idsOf, layOut } from "./layout.js";
 import { goToEnd } from "./reading.js";
 import type { Page } from "./state.js";
 
@@ -30,10 +30,10 @@ const KEYS: Readonly<Record<string, (page: Page) => void>> = {
 /** Moves the selection; without one it starts at the end, where people read. */
 function move(page: Page, step: 1 | -1): void {
   const { transcript, selected } = page.state();
-  const rows = layOut(transcript?.rows ?? []).flatMap((item) => (item.type === "row" ? [item.row.id] : []));
-  const at = selected === null ? -1 : rows.indexOf(selected);
-  const next = at < 0 ? rows.at(-1) : rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
-  if (next !== undefined) page.set({ selected: next, goal: { id: next } });
+  const items = layOut(transcript?.rows ?? []).filter((item) => item.type === "row");
+  const at = items.findIndex((item) => selected !== null && idsOf(item).includes(selected));
+  const next = at < 0 ? items.at(-1) : items[Math.min(Math.max(at + step, 0), items.length - 1)];
+  if (next) page.set({ selected: next.row.id, goal: { id: next.row.id } });
 }
 
 function inspectSelected(page: Page): void {

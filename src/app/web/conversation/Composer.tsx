@@ -136,7 +136,7 @@ function You() {
 
 function invitation(chat: Chat): string {
   if (chat.trigger === "always") return `Write to ${chat.assistant_name}`;
-  return `Write here; begin with @${chat.assistant_name} for an answer`;
+  return `Begin with @${chat.assistant_name} for an answer`;
 }
 
 /** As tall as its text, up to a third of the window. */

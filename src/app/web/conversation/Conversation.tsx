@@ -56,13 +56,19 @@ function Title({ page, state, chat }: { page: Page; state: State; chat: Chat | n
         <SearchField page={page} words={state.search.words} />
       ) : (
         <>
-          <button class="quiet" type="button" title="n" onClick={() => void inspectNow(page)}>
-            what would it see now?
+          <button
+            class="quiet"
+            type="button"
+            title="What would the model see now? (n)"
+            onClick={() => void inspectNow(page)}
+          >
+            <span class="in-full">what would it see now?</span>
+            <span class="in-short">preview</span>
           </button>
           <button
             class="quiet"
             type="button"
-            title="/"
+            title="Search (/)"
             onClick={() => page.set({ search: { words: "", found: null, trouble: null } })}
           >
             search

@@ -42,6 +42,7 @@ export class Entry extends Component<EntryProps> {
         class="entry"
         data-hand={hand}
         data-id={row.id}
+        data-result={result?.id}
         data-named={named}
         data-lit={lit}
         data-writing={props.writing}
@@ -147,22 +148,23 @@ function Edited({ row }: { row: MessageRow }) {
   );
 }
 
-function WhyNot({ outcome, newest, selected }: EntryProps) {
+function WhyNot({ outcome, newest }: EntryProps) {
   const why = outcome && whyNot(outcome);
-  if (!why) return null;
-  const quiet = outcome.outcome === "ambient" || outcome.outcome === "passive";
-  return (
-    <p class="why-not" data-quiet={quiet && !newest && !selected}>
-      {why}
-    </p>
-  );
+  return why && (newest || !isUsual(outcome)) ? <p class="why-not">{why}</p> : null;
+}
+
+/** Most of what people say among themselves is not for the assistant; that is told only to whoever points at it. */
+function isUsual({ outcome }: Outcome): boolean {
+  return outcome === "ambient" || outcome === "passive";
 }
 
 /** What it cost and where it went, for whoever points at it. */
-function Aside({ row, call, deliveries, outcome, onInspect }: EntryProps) {
+function Aside({ row, call, deliveries, outcome, newest, onInspect }: EntryProps) {
   const { hand } = audienceOf(row).shown;
   if (hand === "host" || hand === "meta") return null;
-  const facts = [call && costOf(call), deliveredTo(deliveries ?? outcome?.deliveries ?? [])].filter(Boolean);
+  const why = outcome && isUsual(outcome) && !newest ? whyNot(outcome) : null;
+  const sent = deliveredTo(deliveries ?? outcome?.deliveries ?? []);
+  const facts = [why, call && costOf(call), sent].filter(Boolean);
   return (
     <p class="aside">
       {facts.length > 0 && <span>{facts.join(" · ")}</span>}

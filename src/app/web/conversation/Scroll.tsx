@@ -28,6 +28,8 @@ export class Scroll extends Component<Props> {
 
   override componentDidMount(): void {
     if (this.#place.current) this.#size.observe(this.#place.current);
+    // Opening a fold at the end is reading, not waiting for more. The event does not bubble, so it is caught above.
+    this.#place.current?.addEventListener("toggle", this.#scrolled, true);
     this.#restore(this.#hold);
   }
 
@@ -35,12 +37,8 @@ export class Scroll extends Component<Props> {
     this.#size.disconnect();
   }
 
-  override getSnapshotBeforeUpdate(): Hold {
-    return this.#measure();
-  }
-
-  override componentDidUpdate(old: Props, _: unknown, hold: Hold): void {
-    this.#restore(hold);
+  override componentDidUpdate(old: Props): void {
+    this.#restore(this.#hold);
     if (this.props.goal !== old.goal) this.#seek(this.props.goal);
     this.#askForMore();
   }
@@ -91,7 +89,8 @@ export class Scroll extends Component<Props> {
       this.#restore({ end: true });
       return;
     }
-    const row = place.querySelector<HTMLElement>(`[data-id="${CSS.escape(goal.id)}"]`);
+    const id = CSS.escape(goal.id);
+    const row = place.querySelector<HTMLElement>(`[data-id="${id}"], [data-result="${id}"]`);
     row?.scrollIntoView({ block: isOutOfSight(row, place) ? "center" : "nearest" });
     row?.focus({ preventScroll: true });
     this.#hold = this.#measure();

@@ -1,3 +1,4 @@
+import { audienceOf } from "../../../message/audience.js";
 import { displayContent } from "../../../message/legacy.js";
 import type { MessageRow } from "../../../message/row.js";
 import { counted, dayOf, timeOf } from "../figures.js";
@@ -46,7 +47,9 @@ export function Found({ page, given }: { page: Page; given: NonNullable<State["s
               <span class="when">
                 {dayOf(row.timestamp)}, {timeOf(row.timestamp)}
               </span>
-              <bdi class="name">{nameOf(row)}</bdi>
+              <span class="name">
+                {audienceOf(row).shown.glyph} <bdi>{nameOf(row)}</bdi>
+              </span>
               <span class="preview">{excerpt(displayContent(row), words)}</span>
             </button>
           </li>

@@ -29,7 +29,7 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
       row={item.row}
       result={item.result}
       named={item.named}
-      selected={item.row.id === state.selected}
+      selected={state.selected !== null && idsOf(item).includes(state.selected)}
       lit={idsOf(item).some((id) => state.lit.includes(id))}
       newest={item === last}
       writing={written.includes(item.row)}

@@ -6,7 +6,7 @@ import { nameOf } from "../layout.js";
 import { goTo } from "../reading.js";
 import type { Page } from "../state.js";
 import type { Seen, SeenBlock } from "./seen.js";
-import { type Passage, wordingOf } from "./wording.js";
+import { type Passage, type Wording, wordingOf } from "./wording.js";
 
 type Rows = readonly MessageRow[];
 type Props = { page: Page; seen: Seen; rows: Rows; lit: readonly string[] };
@@ -71,19 +71,21 @@ const KINDS: Readonly<Record<BlockKind, string>> = {
 
 function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; rows: Rows; lit: boolean }) {
   const light = (ids: string[]) => () => page.set({ lit: ids });
+  const wording = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
   const quiet = block.kind === "frame" || block.kind === "params";
   return (
     <li
       class="block"
       id={`block-${block.index}`}
       data-kind={block.kind}
+      data-role={wording.role ?? undefined}
       data-lit={lit}
       onMouseEnter={light(messagesOf(block))}
       onMouseLeave={light([])}
       onFocusCapture={light(messagesOf(block))}
       onBlurCapture={light([])}
     >
-      {quiet ? <Between block={block} /> : <Told page={page} block={block} rows={rows} />}
+      {quiet ? <Between block={block} /> : <Told page={page} block={block} rows={rows} wording={wording} />}
     </li>
   );
 }
@@ -100,8 +102,18 @@ function Between({ block }: { block: SeenBlock }) {
   );
 }
 
-function Told({ page, block, rows }: { page: Page; block: SeenBlock; rows: Rows }) {
-  const { role, passages } = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
+function Told({
+  page,
+  block,
+  rows,
+  wording,
+}: {
+  page: Page;
+  block: SeenBlock;
+  rows: Rows;
+  wording: Wording;
+}) {
+  const { role, passages } = wording;
   return (
     <>
       <p class="head">
@@ -135,10 +147,12 @@ const GLYPHS: Readonly<Record<Passage["hand"], string>> = {
 function Words({ passage }: { passage: Passage }) {
   const [open, setOpen] = useState(false);
   const long = passage.text.length > SHORT;
+  // Line breaks at the very beginning are shown as signs: they were sent, and say nothing.
+  const text = passage.text.replace(/^\n+/, (breaks) => `${"↵".repeat(breaks.length)} `);
   return (
     <p class="wording" data-hand={passage.hand}>
       {GLYPHS[passage.hand]}
-      {long && !open ? `${passage.text.slice(0, SHORT)}…` : passage.text}
+      {long && !open ? `${text.slice(0, SHORT)}…` : text}
       {long && (
         <button class="quiet" type="button" onClick={() => setOpen(!open)}>
           {open ? "less" : `all ${passage.text.length.toLocaleString()} characters`}

@@ -73,8 +73,9 @@ function About({ inspection }: { inspection: Inspection }) {
   if (about) {
     return (
       <p class="about">
-        {about.is_from_me ? "when it said this" : "when it answered"} <bdi>{nameOf(about)}</bdi>,{" "}
-        {timeOf(about.timestamp)}
+        when {about.is_from_me ? "it said" : "it answered"} “<bdi>{excerpt(about.content)}</bdi>” (
+        {about.is_from_me ? "" : `${nameOf(about)}, `}
+        {timeOf(about.timestamp)})
       </p>
     );
   }
@@ -85,6 +86,11 @@ function About({ inspection }: { inspection: Inspection }) {
         : "if it were called now; write something first, and it is included"}
     </p>
   );
+}
+
+function excerpt(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 48 ? `${line.slice(0, 48)}…` : line;
 }
 
 function Nothing({ page, inspection }: { page: Page; inspection: Inspection }) {

@@ -13,10 +13,11 @@ export function wordingOf(kind: BlockKind, text: string): Wording {
     case "system":
     case "notice":
       return { role: null, passages: [plain(unquoted(text) ?? text)] };
+    case "tools":
+      return { role: null, passages: toolsOf(parsed(text)) ?? [machine(text)] };
     case "message":
     case "thread_context":
-    case "summary":
-    case "tools": {
+    case "summary": {
       const value = parsed(text);
       return isObject(value) || Array.isArray(value)
         ? ofValue(value)
@@ -32,6 +33,19 @@ export function wordingOf(kind: BlockKind, text: string): Wording {
 function unquoted(fragment: string): string | null {
   const value = parsed(`"${fragment}"`);
   return typeof value === "string" ? value : null;
+}
+
+/** Each tool in a line with its purpose, and its parameters below. */
+function toolsOf(value: Json | undefined): Passage[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.map((given) => {
+    const tool = isObject(given) && isObject(given.function) ? given.function : given;
+    if (!isObject(tool) || typeof tool.name !== "string") return machine(JSON.stringify(given));
+    const { name, description, ...rest } = tool;
+    return machine(
+      `${name}${typeof description === "string" ? `: ${description}` : ""}\n${JSON.stringify(rest)}`,
+    );
+  });
 }
 
 function ofValue(value: Json[] | Fields): Wording {
