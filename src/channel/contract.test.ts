@@ -113,6 +113,14 @@ describe("the contract finds out a channel that", () => {
       (inner) => ({ ...inner, stop: async () => undefined }),
     ],
     [
+      "stops in the middle of storing",
+      "a stop waits for what is being stored",
+      (inner) => ({
+        ...inner,
+        stop: async () => void inner.stop(),
+      }),
+    ],
+    [
       "tidies its answers",
       "a message is shown word for word, and its id comes back",
       (inner) => ({

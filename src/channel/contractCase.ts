@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Channel, Gate, InboundMessage, OutgoingMessage, Received, SendOptions } from "./channel.js";
 
 /** A channel with its platform played by a fake, fresh for every case and not yet started. */
@@ -103,4 +104,14 @@ export function outgoing(text: string): OutgoingMessage {
 /** Send options with the case's own key; patience without end unless a signal is given. */
 export function sending(key: string, more: Partial<SendOptions> = {}): SendOptions {
   return { key, thread: null, signal: new AbortController().signal, ...more };
+}
+
+/** Waits for something to be seen, or for the work that should bring it about to end without it. */
+export async function untilEither(work: Promise<unknown>, seen: () => boolean): Promise<void> {
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  work.then(end, end);
+  while (!over && !seen()) await wait(1);
 }

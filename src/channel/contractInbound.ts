@@ -1,7 +1,14 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { IngestMessageMetadata } from "../message/index.js";
-import { type ContractCase, contractCase, type Make, recordingGate, stored } from "./contractCase.js";
+import {
+  type ContractCase,
+  contractCase,
+  type Make,
+  recordingGate,
+  stored,
+  untilEither,
+} from "./contractCase.js";
 
 /** Texts that a channel might be tempted to tidy up. */
 const TEXTS = [
@@ -171,6 +178,22 @@ export function inboundCases(make: Make): ContractCase[] {
         return undefined;
       },
     ),
+
+    contractCase(make, "a stop waits for what is being stored", async ({ channel, platform }) => {
+      const happened: string[] = [];
+      const { gate, heard } = recordingGate(async (message, nth) => {
+        await wait(30);
+        happened.push("durable");
+        return stored(message, nth);
+      });
+      await channel.start(gate);
+      const delivered = platform.deliver({ id: "one", text: "hello", thread: null });
+      await untilEither(delivered, () => heard.length > 0);
+      await channel.stop();
+      happened.push("stopped");
+      deepEqual(happened, ["durable", "stopped"]);
+      await delivered;
+    }),
 
     contractCase(make, "a stopped channel takes nothing more", async ({ channel, platform }) => {
       const { gate, heard } = recordingGate();

@@ -51,14 +51,14 @@ async function readAtMost(response: Response, most: number): Promise<string | nu
   }
 }
 
-/** Aborted as soon as either is. By hand: `AbortSignal.any` on a signal that lives as long as the process leaks. */
+/**
+ * Aborted as soon as either is; neither may be yet. By hand, because `AbortSignal.any` on a signal that lives as long
+ * as the process leaks.
+ */
 export function firstOf(one: AbortSignal, other: AbortSignal): { signal: AbortSignal; release(): void } {
   const both = new AbortController();
   const abort = () => both.abort();
-  for (const signal of [one, other]) {
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-  }
+  for (const signal of [one, other]) signal.addEventListener("abort", abort, { once: true });
   const release = () => {
     for (const signal of [one, other]) signal.removeEventListener("abort", abort);
   };

@@ -88,7 +88,14 @@ describe("a webhook signature", () => {
   });
 
   test("a secret is told to be wrong without being told", () => {
-    for (const wrong of ["whsec_", "hunter2", "whsec_not base64!", "whsec_c2hvcnQ=", `${SECRET} hunter2`]) {
+    for (const wrong of [
+      "whsec_",
+      "hunter2",
+      "hunter2-is-a-passphrase-and-no-base64-at-all!!",
+      "whsec_not base64!",
+      "whsec_c2hvcnQ=",
+      `${SECRET} hunter2`,
+    ]) {
       const read = signingKeys(wrong, "THE_SECRET");
       expect(read).toMatchObject({ ok: false, why: expect.stringContaining("THE_SECRET") });
       expect(JSON.stringify(read)).not.toMatch(/hunter2|c2hvcnQ|MfKQ9r8G/);

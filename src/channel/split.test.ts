@@ -120,6 +120,12 @@ describe("a long answer sent in parts", () => {
     for (const part of parts) expect(part).toMatch(/^```ts\nline[\s\S]*;\n```$/);
   });
 
+  test("no part is left with an empty block of code", () => {
+    const [a, b] = ["a".repeat(20), "b".repeat(20)];
+    const text = `\`\`\`\n${a}\n${b}\n\`\`\`\nThe rest.`;
+    expect(splitText(text, 49)).toEqual([`\`\`\`\n${a}\n\`\`\``, `\`\`\`\n${b}\n\`\`\`\nThe rest.`]);
+  });
+
   test("a family or a flag is not broken up", () => {
     expect(splitText("👩‍👩‍👧‍👦👩‍👩‍👧‍👦", 12)).toEqual(["👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦"]);
     expect(splitText("🇩🇰🇩🇰", 6)).toEqual(["🇩🇰", "🇩🇰"]);

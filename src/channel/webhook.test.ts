@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Gate, InboundMessage, OutgoingMessage, Received, WebhookRequest } from "./channel.js";
+import { signatureOf } from "./signature.js";
 import { type WebhookSettings, webhook } from "./webhook.js";
 
 const SECRET = `whsec_${Buffer.from("a key of thirty-two bytes, right").toString("base64")}`;
@@ -109,6 +110,17 @@ describe("a program pushes a message", () => {
     const changed = Buffer.concat([bytes.subarray(0, at), Buffer.from([0xff]), bytes.subarray(at + 3)]);
     expect(changed.toString()).toBe(bytes.toString());
     expect((await channel.webhook?.({ ...signed, body: changed }))?.status).toBe(401);
+  });
+
+  test("a body that is no UTF-8 is not guessed at, though it is signed", async () => {
+    const { channel, heard } = await listening();
+    const body = Buffer.from(JSON.stringify({ ...BODY, content: "caf\u00e9" }), "latin1");
+    const seconds = String(Math.floor(NOW / 1000));
+    const keys = [Buffer.from(SECRET.slice(6), "base64")];
+    const signature = signatureOf(keys, "msg_1", seconds, body);
+    const headers = { "webhook-id": "msg_1", "webhook-timestamp": seconds, "webhook-signature": signature };
+    expect((await channel.webhook?.({ method: "POST", headers, body, query: {} }))?.status).toBe(422);
+    expect(heard).toEqual([]);
   });
 
   test("while keys are changed, the old and the new one both open the door", async () => {
