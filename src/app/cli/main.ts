@@ -102,6 +102,8 @@ cli.command("link", "A new one-time link to the page").action((options: Common) 
 );
 
 cli.help();
+// A reader that has seen enough (`| head`) closes the pipe; that is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 void run();
 
 async function run(): Promise<void> {

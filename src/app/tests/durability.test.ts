@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../store/sqlite/driver.js";
+import { ServerProcess, spoken } from "../../testing/serverProcess.js";
+
+const KILLS = process.env.LONGHAND_LONG ? 200 : 20;
+const SENDERS = 16;
+const MESSAGES_A_LIFE = 100;
+
+describe("a server that is killed again and again", () => {
+  it("has every message it acknowledged, once each", async () => {
+    const server = await ServerProcess.start();
+    await server.ask("POST", "/v1/chats", { jid: "torture" });
+    const acknowledged = new Map<string, number>();
+    let number = 0;
+    try {
+      for (let kill = 0; kill < KILLS; kill++) {
+        const killed = new AbortController();
+        const speak = async () => {
+          while (!killed.signal.aborted) {
+            const content = `message ${number++}`;
+            // The platform tries again until it is told 2xx: every third message is sent twice.
+            for (let tries = number % 3 === 0 ? 2 : 1; tries > 0; tries--) {
+              const answer = await server.submit("torture", content, { external_message_id: content }).catch(() => null);
+              if (answer?.status === 202) acknowledged.set(content, Number(answer.body.seq));
+            }
+          }
+        };
+        const senders = Array.from({ length: SENDERS }, speak);
+        const enough = acknowledged.size + MESSAGES_A_LIFE + (kill % 7) * 3;
+        while (acknowledged.size < enough) await new Promise((resolve) => setTimeout(resolve, 1));
+        await server.down("SIGKILL");
+        killed.abort();
+        await Promise.all(senders);
+        await server.up();
+      }
+      const rows = await server.messages("torture");
+      const bySeq = new Map(rows.map((row) => [row.content, row.seq]));
+      const lost = [...acknowledged].filter(([content, seq]) => bySeq.get(content) !== seq);
+      expect(lost).toEqual([]);
+      expect(bySeq.size).toBe(rows.length);
+      expect(rows.map((row) => row.seq)).toEqual(rows.map((_, index) => index + 1));
+      expect(acknowledged.size).toBeGreaterThan(1000);
+      console.log(`${KILLS} kills, ${acknowledged.size} acknowledged messages, ${lost.length} lost, ${rows.length - bySeq.size} doubled`);
+    } finally {
+      await server.dispose();
+    }
+  }, 300_000);
+
+  it("answers what it had accepted, once, after it is up again", async () => {
+    const server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "10" });
+    try {
+      const asked: string[] = [];
+      for (let round = 0; round < 6; round++) {
+        const { body } = await server.submit("home", `question ${round}`, { external_message_id: `q-${round}` });
+        asked.push(String(body.message_id));
+        await new Promise((resolve) => setTimeout(resolve, 40 * round));
+        await server.down("SIGKILL");
+        await server.up();
+      }
+      for (const id of asked) expect((await server.outcome("home", id)).outcome).toBe("answered");
+      const rows = await server.messages("home");
+      const finals = rows.filter((row) => row.sender === "result_meta");
+      expect(finals).toHaveLength(asked.length);
+      expect(new Set(finals.map((row) => row.turn_id)).size).toBe(asked.length);
+    } finally {
+      await server.dispose();
+    }
+  }, 120_000);
+});
+
+describe("a server that cannot store", () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await ServerProcess.start();
+    await server.ask("POST", "/v1/chats", { jid: "quiet" });
+  });
+  afterAll(() => server.dispose());
+
+  it("says 503 while another program holds the database, and takes the message again afterwards", async () => {
+    const other = openDatabase(server.database, { readOnly: false, busyMs: 1000 });
+    other.exec("BEGIN EXCLUSIVE");
+    const refused = await server.submit("quiet", "while locked", { external_message_id: "locked-1" });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(refused.body).toMatchObject({ status: 503, detail: expect.any(String) });
+    expect((await server.ask("GET", "/healthz")).status).toBe(200);
+    other.exec("ROLLBACK");
+    other.close();
+    const accepted = await server.submit("quiet", "while locked", { external_message_id: "locked-1" });
+    expect(accepted).toMatchObject({ status: 202, body: { duplicate: false, seq: 1 } });
+  });
+
+  it("stores all of a message or nothing of it", async () => {
+    const before = (await server.messages("quiet")).length;
+    const bad = { content: "half", msg_metadata: spoken(), attachments: [{ name: "a.txt", mime_type: "text/plain" }] };
+    expect((await server.ask("POST", "/v1/chats/quiet/submit", bad)).status).toBe(422);
+    expect(await server.messages("quiet")).toHaveLength(before);
+  });
+});
