@@ -4,6 +4,7 @@ import { claimLanes, finishWork, holdsLane, renewLease } from "./memory/lanes.js
 import { readsOn } from "./memory/reads.js";
 import { emptyState, journal } from "./memory/state.js";
 import { kindsIn, newsroom } from "./news.js";
+import { twiceInBatch } from "./once.js";
 import {
   type CommitResult,
   type Expectation,
@@ -34,8 +35,11 @@ export function openMemory(options: MemoryOptions = {}): Store {
     const changes = journal();
     try {
       const result = applyFacts({ state, journal: changes, randomBytes: random }, facts);
-      if (result.status !== "committed") changes.undo();
-      return result;
+      if (result.status === "committed") return result;
+      changes.undo();
+      if (result.status !== "duplicate") return result;
+      const { chat_jid, id } = result.message;
+      return state.rooms.get(chat_jid)?.seqById.has(id) ? result : twiceInBatch(id);
     } catch (error) {
       changes.undo();
       throw error;

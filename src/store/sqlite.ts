@@ -1,4 +1,5 @@
 import { kindsIn, newsroom } from "./news.js";
+import { twiceInBatch } from "./once.js";
 import { connectReader } from "./sqlite/connect.js";
 import { preparing } from "./sqlite/driver.js";
 import { type Packed, pack } from "./sqlite/pack.js";
@@ -44,6 +45,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const queue = await openQueue({ path: options.path, busyMs: options.busyMs ?? BUSY_MS }, limits, foreign);
   const reader = connectReader(options.path);
   const read = readsOn(preparing(reader), queue.index);
+  let closing: Promise<void> | null = null;
 
   const write = async (
     packed: Packed,
@@ -82,9 +84,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     },
     subscribe,
     read,
-    async close() {
-      await queue.close();
-      reader.close();
+    close() {
+      closing ??= queue.close().then(() => reader.close());
+      return closing;
     },
   };
 }
@@ -102,7 +104,7 @@ async function refused(read: StoreReads, refusal: Refusal): Promise<CommitResult
   if (refusal.status !== "duplicate") return refusal;
   const { chat_jid, message_id } = refusal;
   const message = await read.message(chat_jid, message_id);
-  if (!message) throw new Error(`message ${message_id} is in the way but cannot be found`);
+  if (!message) return twiceInBatch(message_id);
   return { status: "duplicate", message, inbound: await read.inbound(chat_jid, message_id) };
 }
 

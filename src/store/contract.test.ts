@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, test } from "vitest";
+import { storeContract } from "./contract.js";
+import { openMemory } from "./memory.js";
+import { openSqlite } from "./sqlite.js";
+
+const folder = mkdtempSync(join(tmpdir(), "longhand-store-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+const stores = {
+  memory: async () => openMemory(),
+  sqlite: () => openSqlite({ path: join(folder, `${files++}.db`) }),
+};
+
+for (const [name, open] of Object.entries(stores)) {
+  describe(`the ${name} store`, () => {
+    for (const { name: what, run } of storeContract(open)) test(what, run);
+  });
+}
