@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { splitText } from "./split.js";
 
-const RUNS = process.env.LONGHAND_LONG ? 20_000 : 1_000;
+const RUNS = process.env.LONGHAND_LONG ? 20_000 : 300;
 
 /** Words, breaks, emoji made of many units, and long runs without any break. */
 const piece = fc.oneof(
