@@ -158,7 +158,7 @@ describe("what stands around a turn", () => {
       { kind: "system", text: "Be brief.", sources: [{ type: "prompt", id: CHAT.jid }] },
     ]);
     const [prompt] = assemble(scene(QUIET).input()).system;
-    expect(prompt?.text).toMatch(/^You are Longhand[^]*\[Name\]:[^]*backslash[^]*token/);
+    expect(prompt?.text).toMatch(/^You are Longhand.*\[Name\]:.*backslash.*token/s);
   });
 
   test("persistent context stands where it was said; what the path lost opens the window", () => {

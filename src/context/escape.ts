@@ -12,8 +12,9 @@ const LINE_OPENING = new RegExp(
   "gu",
 );
 const ANY_OPENING = new RegExp(`[${OPENING}]`, "u");
-const ANY_CLOSING = new RegExp(`[${CLOSING}]`, "gu");
-const BRACKET = new RegExp(`[${OPENING}${CLOSING}]`, "u");
+const ANY_CLOSING = new RegExp(`[${CLOSING}]`, "u");
+const EVERY_CLOSING = new RegExp(ANY_CLOSING, "gu");
+const LINE_BREAK = new RegExp(`[${LINE_BREAKS}]`, "u");
 /** What may stand between a name and its colon. */
 const BETWEEN = new RegExp(`[${SPACES}${LINE_BREAKS}${INVISIBLE}\\p{M}${DECORATION}]`, "u");
 const COLON = new RegExp(`[${COLONS}]`, "u");
@@ -24,8 +25,9 @@ const RULES_OUT = Array.from({ length: 128 }, (_, code) => {
   return !COLON.test(character) && !BETWEEN.test(character) && !/e/i.test(character);
 });
 
-const WORDS = [...new Set(MARKER_WORDS.map(fold))];
-const LONGEST_WORD = Math.max(...WORDS.map((word) => word.length));
+/** Our labels as they are compared. A single word must end where ours ends: `[timeout]` is not `[Time`. */
+const WORDS = MARKER_WORDS.map((words) => ({ folded: fold(words), isSingle: !words.includes(" ") }));
+const LONGEST_WORD = Math.max(...WORDS.map(({ folded }) => folded.length));
 const EDITED = fold(EDIT_VERB);
 
 /**
@@ -81,7 +83,7 @@ function markerTest(text: string): (after: number) => boolean {
 
 /** Where, from a place on, the next bracket closes that a colon or our verb follows. Places must not go back. */
 function nextNameEnd(text: string): (from: number) => number {
-  const closings = text.matchAll(ANY_CLOSING);
+  const closings = text.matchAll(EVERY_CLOSING);
   let found = -2;
   return (from) => {
     while (found !== -1 && found < from) {
@@ -109,24 +111,29 @@ function speaksAfter(text: string, from: number): boolean {
 
 function beginsWithMarkerWord(text: string, from: number): boolean {
   const { folded, ends } = readFolded(text, from, LONGEST_WORD);
-  return WORDS.some((word) => folded.startsWith(word) && ends.has(word.length));
+  return WORDS.some(
+    (word) => folded.startsWith(word.folded) && (!word.isSingle || ends.has(word.folded.length)),
+  );
 }
 
 /**
- * The next letters as they are compared, up to a bracket or a line feed, and after how many of them a word ends.
+ * The next letters as they are compared, up to a bracket or a line feed, and after how many of them a word ends. More
+ * brackets that open on the same line, as in `[[Time`, are passed over.
  */
 function readFolded(text: string, from: number, length: number): { folded: string; ends: Set<number> } {
   const ends = new Set<number>();
   let folded = "";
-  let at = from;
-  while (at < text.length) {
-    const character = characterAt(text, at);
-    if (character === "\n" || BRACKET.test(character)) break;
+  let sameLine = true;
+  for (let at = from, character = ""; at < text.length; at += character.length) {
+    character = characterAt(text, at);
+    const isOpening = ANY_OPENING.test(character);
+    if (isOpening && folded === "" && sameLine) continue;
+    if (character === "\n" || isOpening || ANY_CLOSING.test(character)) break;
     const letter = foldCharacter(character);
     if (letter === "") ends.add(folded.length);
     else if (folded.length >= length) return { folded, ends };
     folded += letter;
-    at += character.length;
+    sameLine &&= !LINE_BREAK.test(character);
   }
   ends.add(folded.length);
   return { folded, ends };
