@@ -2,7 +2,7 @@ import type { Chat, MessageRow } from "../message/index.js";
 import type { Fact, NewMessage } from "../store/store.js";
 import type { Clock } from "./clock.js";
 import { iso } from "./clock.js";
-import { tracesShown } from "../channel/present.js";
+import { tracesShown } from "./present.js";
 import { newRow } from "./rows.js";
 
 /** Channels that read the conversation over the API: nothing is sent to them. */

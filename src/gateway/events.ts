@@ -146,12 +146,12 @@ export class EventHub {
 
 /** Cursors are decimal numbers to us and opaque to everybody else. */
 export function compareCursors(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+  return Number(a) - Number(b);
 }
 
-/** Could this be a cursor of ours? */
+/** Could this be a cursor of ours? `0` is the beginning. */
 export function isCursor(text: string): boolean {
-  return /^(0|[1-9]\d{0,18})$/.test(text);
+  return text === "0" || /^\d{16}$/.test(text);
 }
 
 function deltaEvent({ chat_jid, ...delta }: LiveDelta, now: number): StreamEvent {

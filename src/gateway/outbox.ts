@@ -1,14 +1,16 @@
-import type { OutgoingMessage, SendResult } from "../channel/channel.js";
+import type { Channel, OutgoingMessage, SendResult } from "../channel/channel.js";
 import type { Binding, Delivery, MessageRow } from "../message/index.js";
 import type { Claim, Fact, Work } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
-import { outgoingText } from "../channel/present.js";
+import { outgoingText } from "./present.js";
 import { expectCommitted } from "./turnState.js";
 
 const MAX_ATTEMPTS = 12;
-const LONGEST_WAIT_MS = 10 * 60_000;
+const LONGEST_BACKOFF_MS = 10 * 60_000;
+/** The longest wait we let a platform ask for. */
+const LONGEST_WAIT_MS = 3600_000;
 const SEND_TIMEOUT_MS = 30_000;
 /** A delivery this old is not sent late. */
 const DEADLINE_MS = 24 * 3600_000;
@@ -67,6 +69,8 @@ export class Outbox {
   private async send(delivery: Delivery, row: MessageRow, signal: AbortSignal): Promise<SendResult> {
     const channel = this.hall.channels.get(delivery.channel);
     if (!channel) return { ok: false, retryAfter: 60_000, why: `the channel "${delivery.channel}" is not running` };
+    const arrived = await this.arrived(channel, delivery);
+    if (arrived) return arrived;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     const chat = await this.hall.chats.byJid(row.chat_jid);
     const message = outgoing(row, chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short");
@@ -77,13 +81,22 @@ export class Outbox {
     }
   }
 
+  /** A try whose end we do not know may have arrived: where the platform can look, it is asked before we send again. */
+  private async arrived(channel: Channel, delivery: Delivery): Promise<SendResult | null> {
+    const unsure = delivery.state === "unknown" || delivery.state === "sending";
+    if (!unsure || channel.takesKey || !channel.find) return null;
+    const found = await channel.find(delivery.address, delivery.id).catch(() => null);
+    return found && { ok: true, externalId: found.externalId };
+  }
+
   private afterSend(delivery: Delivery, result: SendResult): Delivery {
     if (result.ok) return { ...delivery, state: "sent", external_id: result.externalId, last_error: null, retry_at: null };
     const failed = { ...delivery, last_error: result.why };
     const hopeless = result.retryAfter === "never" || delivery.attempts >= MAX_ATTEMPTS;
     if (hopeless) return { ...failed, state: "dead", reason: result.why, retry_at: null };
     const asked = typeof result.retryAfter === "number" ? result.retryAfter : 0;
-    const wait = Math.min(LONGEST_WAIT_MS, Math.max(asked, 500 * 2 ** (delivery.attempts - 1)));
+    const backoff = Math.min(LONGEST_BACKOFF_MS, 500 * 2 ** (delivery.attempts - 1));
+    const wait = Math.min(LONGEST_WAIT_MS, Math.max(asked, backoff));
     const state = result.retryAfter === "unknown" ? "unknown" : "retry";
     return { ...failed, state, retry_at: iso(this.hall.clock.now() + wait) };
   }

@@ -10,6 +10,7 @@ async function readStream(url: string, token: string, lastId: string | null, unt
     headers: { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { "last-event-id": lastId }) },
     signal: cut.signal,
   });
+  if (response.status !== 200) throw new Error(`no stream: ${response.status} ${await response.text()}`);
   const seen: SeenEvent[] = [];
   let text = "";
   let bytes = 0;
