@@ -242,6 +242,16 @@ describe("any history fits", () => {
     expect(ids.slice(3)).toEqual(["ok_1", "functions.look:0"]);
   });
 
+  test("an id that happens to look like one we made for another call still stays apart", () => {
+    const long = "x".repeat(60);
+    const made = String(spelled([asks(long), results(long)])[1]?.tool_call_id);
+    const ids = spelled([asks(long, made), results(made, long)]).flatMap(
+      (message) => message.tool_call_id ?? [],
+    );
+    expect(ids[0]).toBe(made);
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test("on a Mistral server ids are nine letters or digits, results are named, and an answer stands before the person", () => {
     const mistral = model({ api: "openai-chat", id: "m", baseUrl: "https://api.mistral.ai/v1" });
     const messages = spelled([asks("call_1"), results("call_1"), person("go on")], mistral);

@@ -21,7 +21,7 @@ export function idGiver(rule: IdRule): (id: string) => string {
   const uses = new Map<string, number>();
   return (id) => {
     let use = uses.get(id) ?? 0;
-    let given = use === 0 && rule.fits.test(id) ? id : rule.make(digestOf(id, use));
+    let given = rule.fits.test(id) ? id : rule.make(digestOf(id, use));
     while (taken.has(given)) given = rule.make(digestOf(id, ++use));
     uses.set(id, use + 1);
     taken.add(given);
