@@ -47,8 +47,8 @@ test("a factory takes the id, time, sender and metadata it is given", () => {
 });
 
 test("the id a factory makes tells the time of the message", () => {
-  const early = UserMessage.text("a", { timestamp: 1_000_000_000_000 });
   const late = UserMessage.text("b", { timestamp: 1_700_000_000_000 });
+  const early = UserMessage.text("a", { timestamp: 1_000_000_000_000 });
   expect(early.id < late.id).toBe(true);
 });
 

@@ -378,6 +378,18 @@ describe("no input makes the parser fall over", () => {
     expect(parsed.ok ? [] : parsed.errors).toHaveLength(50);
   });
 
+  test("after fifty problems nobody looks at the rest", () => {
+    let looked = 0;
+    const contents = Array.from({ length: 5000 }, () => ({
+      get type() {
+        looked++;
+        return "frog";
+      },
+    }));
+    expect(errorsIn({ ...MESSAGES.user, contents })).toHaveLength(50);
+    expect(looked).toBeLessThan(500);
+  });
+
   const runs = { numRuns: process.env.LONGHAND_LONG ? 100_000 : 2000 };
   const anything = fc.anything({
     withNullPrototype: true,

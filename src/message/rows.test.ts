@@ -204,7 +204,7 @@ describe("rows and call give the answer back", () => {
   test("any answer there can be", () => {
     fc.assert(
       fc.property(anyAnswer(), (message) => deepStrictEqual(roundTrip(message), message)),
-      { numRuns: process.env.LONGHAND_LONG ? 50_000 : 1000 },
+      { numRuns: process.env.LONGHAND_LONG ? 20_000 : 1000 },
     );
   });
 
@@ -340,7 +340,7 @@ describe("a tool's result as a row", () => {
         const row = throughDatabase(rowOfToolResult(result, resultPlace), 1);
         deepStrictEqual(toolResultOfRow(row), result);
       }),
-      { numRuns: process.env.LONGHAND_LONG ? 50_000 : 500 },
+      { numRuns: process.env.LONGHAND_LONG ? 20_000 : 500 },
     );
   });
 
