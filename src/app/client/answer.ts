@@ -13,7 +13,7 @@ import type { Chat } from "../../message/index.js";
 export type Page<Name extends string, Item> = Record<Name, Item[]> & { next: string | number | null };
 
 /** A model that can be used now. */
-export type Model = { name: string; default: boolean };
+export type Model = { name: string; default: boolean; available: boolean; note: string | null };
 
 /** A place that spoke to us, and that belongs to no chat yet. */
 export type KnownAddress = {
@@ -56,9 +56,9 @@ export type PartialPart = { part: number; type: "text" | "thinking"; content: st
 
 type Told<Type extends EventType, Facts> = { type: Type; chat_jid: string; at: string } & Facts;
 
-/** What happens, as it happens. */
+/** What happens, as it happens. What an event is about is null when it has been erased since. */
 export type StreamEvent =
-  | Told<"message" | "message.revised" | "host", { message: MessageRow }>
+  | Told<"message" | "message.revised" | "host", { message: MessageRow | null }>
   | Told<"turn.started", { turn_id: string; trigger_id: string }>
   | Told<"turn.snapshot", { turn_id: string; call_id: string; parts: PartialPart[] }>
   | Told<
@@ -67,5 +67,5 @@ export type StreamEvent =
     >
   | Told<"turn.ended", { turn_id: string; status: string }>
   | Told<"outcome", { message_id: string; outcome: Outcome }>
-  | Told<"delivery", { delivery: Delivery }>
+  | Told<"delivery", { delivery: Delivery | null }>
   | Told<"chat", { chat: Chat | null }>;

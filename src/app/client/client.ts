@@ -77,7 +77,9 @@ export function createClient(options: ClientOptions = {}) {
     host: (jid: string, content: string) =>
       json<MessageRow>("POST", inChat(jid, "/host"), { body: { content } }),
     custom: (jid: string, custom_type: string, content: string) =>
-      json<TreeEntry>("POST", inChat(jid, "/custom"), { body: { custom_type, content } }),
+      json<{ id: string; custom_type: string }>("POST", inChat(jid, "/custom"), {
+        body: { custom_type, content },
+      }),
 
     messages: (jid: string, ask: MessagesQuery = {}) =>
       json<Page<"messages", MessageRow>>("GET", inChat(jid, "/messages"), split(ask)),

@@ -43,7 +43,8 @@ export function layOut(rows: readonly MessageRow[]): Item[] {
 
 /** A streamed part and the row that takes its place have the same key, so that nothing on the page moves. */
 export function keyOf(row: MessageRow): string {
-  return row.call_id !== null && row.part !== null ? partKey(row.call_id, row.part) : row.id;
+  if (row.message_type !== "assistant" || row.call_id === null || row.part === null) return row.id;
+  return partKey(row.call_id, row.part);
 }
 
 export function partKey(call_id: string, part: number): string {

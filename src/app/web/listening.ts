@@ -1,4 +1,4 @@
-import type { Chat, Delivery } from "../../message/index.js";
+import type { Chat, Delivery, MessageRow } from "../../message/index.js";
 import { audienceOf } from "../../message/audience.js";
 import { ApiProblem, type CursoredEvent } from "../client/index.js";
 import { hear, QUIET } from "./live.js";
@@ -117,15 +117,18 @@ function told(page: Page, state: State, event: CursoredEvent): State {
   switch (event.type) {
     case "message":
     case "host":
-      return event.chat_jid === state.open ? inOpenChat(page, state, event) : elsewhere(state, event);
+      if (!event.message) return state;
+      return event.chat_jid === state.open
+        ? inOpenChat(page, state, event.message)
+        : elsewhere(state, event.message);
     case "message.revised": {
-      if (event.chat_jid !== state.open || !state.transcript) return state;
+      if (event.chat_jid !== state.open || !state.transcript || !event.message) return state;
       return { ...state, transcript: withRevised(state.transcript, event.message) };
     }
     case "outcome":
       return { ...state, outcomes: { ...state.outcomes, [event.message_id]: event.outcome } };
     case "delivery":
-      return withDelivery(state, event.delivery);
+      return event.delivery ? withDelivery(state, event.delivery) : state;
     case "chat":
       return withChat(state, event.chat_jid, event.chat);
     case "turn.started":
@@ -136,9 +139,7 @@ function told(page: Page, state: State, event: CursoredEvent): State {
   }
 }
 
-type Said = Extract<CursoredEvent, { type: "message" | "host" | "message.revised" }>;
-
-function inOpenChat(page: Page, state: State, { message }: Said): State {
+function inOpenChat(page: Page, state: State, message: MessageRow): State {
   if (!state.transcript) return state;
   const { transcript, gap } = withNews(state.transcript, message);
   if (gap) void catchUp(page);
@@ -146,7 +147,8 @@ function inOpenChat(page: Page, state: State, { message }: Said): State {
   return { ...state, transcript, outgoing };
 }
 
-function elsewhere(state: State, { chat_jid, message }: Said): State {
+function elsewhere(state: State, message: MessageRow): State {
+  const { chat_jid } = message;
   const { hand } = audienceOf(message).shown;
   if (hand !== "person" && hand !== "assistant") return state;
   return { ...state, unread: { ...state.unread, [chat_jid]: (state.unread[chat_jid] ?? 0) + 1 } };

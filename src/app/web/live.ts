@@ -13,28 +13,28 @@ export type Writing = {
   stored: boolean;
 };
 
-/** What happens in a chat right now and is not yet written down. */
-export type Live = {
-  turn: { id: string; trigger_id: string | null } | null;
-  writings: readonly Writing[];
-};
+/** What happens in a chat right now and is not yet written down. Separate threads may each have a turn. */
+export type Live = { turns: readonly string[]; writings: readonly Writing[] };
 
-export const QUIET: Live = { turn: null, writings: [] };
+export const QUIET: Live = { turns: [], writings: [] };
 
 /** What is being written in the chat after this event. */
 export function hear(live: Live, event: StreamEvent): Live {
   switch (event.type) {
     case "turn.started":
-      return { turn: { id: event.turn_id, trigger_id: event.trigger_id }, writings: [] };
+      return running(live, event.turn_id);
     case "turn.snapshot":
       return withWriting(running(live, event.turn_id), { ...event, stored: false });
     case "turn.delta":
       return withWriting(running(live, event.turn_id), grown(live, event));
     case "turn.ended":
-      return live.turn === null || live.turn.id === event.turn_id ? QUIET : live;
+      return {
+        turns: live.turns.filter((id) => id !== event.turn_id),
+        writings: live.writings.filter(({ turn_id }) => turn_id !== event.turn_id),
+      };
     case "message":
     case "host":
-      return withStored(live, event.message);
+      return event.message ? withStored(live, event.message) : live;
     case "message.revised":
     case "outcome":
     case "delivery":
@@ -72,7 +72,8 @@ export function rowsBeingWritten(live: Live, chat_jid: string, name: string): Me
 }
 
 function running(live: Live, turn_id: string): Live {
-  return live.turn?.id === turn_id ? live : { turn: { id: turn_id, trigger_id: null }, writings: [] };
+  // A resumed stream tells what is being written first, and that the turn began afterwards: keep what is known.
+  return live.turns.includes(turn_id) ? live : { ...live, turns: [...live.turns, turn_id] };
 }
 
 function grown(live: Live, event: Extract<StreamEvent, { type: "turn.delta" }>): Writing {
@@ -100,7 +101,7 @@ function withWriting(live: Live, { turn_id, call_id, at, parts, stored }: Writin
 function withStored(live: Live, row: MessageRow): Live {
   if (live.writings.length === 0) return live;
   const writings = live.writings.flatMap((writing): Writing[] => {
-    if (row.call_id === writing.call_id && row.part !== null) {
+    if (row.message_type === "assistant" && row.call_id === writing.call_id) {
       return [{ ...writing, stored: true, parts: writing.parts.filter((part) => part.part !== row.part) }];
     }
     return row.turn_id === writing.turn_id && writing.stored ? [] : [writing];

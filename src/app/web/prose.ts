@@ -4,11 +4,11 @@ export type Span =
   | { type: "link"; text: string; href: string };
 export type Paragraph =
   | { type: "paragraph" | "heading" | "quote"; spans: Span[] }
-  | { type: "code"; language: string; text: string }
+  | { type: "code"; label: string; text: string }
   | { type: "list"; ordered: boolean; start: number; items: Span[][] }
   | { type: "rule" };
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)[^`]*$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/;
 const ITEM = /^ {0,6}(?:([-*+])|(\d{1,9})[.)])\s+(.*)$/;
 
 /** Reads the little formatting that models use: paragraphs, fences, lists, headings, quotes. All else is text. */
@@ -33,12 +33,12 @@ type Read = [Paragraph, next: number];
 
 /** A fence that is not closed yet is still being written: it runs to the end. */
 function readFence(lines: string[], at: number): Read | null {
-  const [, fence = "", language = ""] = FENCE.exec(lines[at] ?? "") ?? [];
+  const [, fence = "", label = ""] = FENCE.exec(lines[at] ?? "") ?? [];
   if (fence === "") return null;
   const isEnd = (line: string): boolean => line.trim().startsWith(fence) && /^[`~\s]+$/.test(line);
   const found = lines.findIndex((line, index) => index > at && isEnd(line));
   const end = found < 0 ? lines.length : found;
-  return [{ type: "code", language, text: lines.slice(at + 1, end).join("\n") }, end + 1];
+  return [{ type: "code", label: label.trim(), text: lines.slice(at + 1, end).join("\n") }, end + 1];
 }
 
 function readList(lines: string[], at: number): Read | null {
@@ -77,7 +77,7 @@ function isBoundary(line: string): boolean {
 }
 
 const SPAN =
-  /(?<tick>`+)(?<code>.+?)\k<tick>(?!`)|\*\*(?<strong>\S(?:[^*]*\S)?)\*\*|(?<![\w*])\*(?<em>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])|!?\[(?<label>[^\]\n]*)\]\((?<target>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(?<bare>https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]])/gs;
+  /(?<tick>`+)(?<code>.+?)\k<tick>(?!`)|\*\*(?<strong>\S(?:[^*]*\S)?)\*\*|(?<![\w*])\*(?<em>[^\s*](?:[^*]*[^\s*])?)\*(?![\w*])|!?\[(?<label>[^[\]\n]*)\]\((?<target>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(?<bare>https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]])/gs;
 
 /** Code, emphasis and links. An image becomes a link: text of a model must not make the browser fetch anything. */
 export function readSpans(text: string): Span[] {

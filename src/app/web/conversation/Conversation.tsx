@@ -106,12 +106,12 @@ function Blank({ state, chat }: { state: State; chat: Chat | null }) {
 
 /** The line above the composer. It is always there, so that nothing moves when it has something to say. */
 function Tail({ page, state, chat, atEnd }: { page: Page; state: State; chat: Chat | null; atEnd: boolean }) {
-  const { turn } = (state.open !== null && state.live[state.open]) || QUIET;
+  const { turns } = (state.open !== null && state.live[state.open]) || QUIET;
   const behind = state.transcript !== null && (!atEnd || !state.transcript.atEnd);
   return (
     <div class="tail" role="status">
       <Trouble page={page} state={state} />
-      {turn && (
+      {turns.length > 0 && (
         <span class="working">
           {chat?.assistant_name ?? "The assistant"} is writing…{" "}
           <button class="quiet" type="button" onClick={() => void stopTurn(page)}>

@@ -19,7 +19,7 @@ function paragraph(given: Paragraph, key: number) {
       return <blockquote key={key}>{given.spans.map(span)}</blockquote>;
     case "code":
       return (
-        <pre key={key} data-language={given.language || undefined}>
+        <pre key={key} data-label={given.label || undefined}>
           <code>{given.text}</code>
         </pre>
       );

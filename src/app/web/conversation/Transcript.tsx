@@ -33,7 +33,7 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
       lit={idsOf(item).some((id) => state.lit.includes(id))}
       newest={item === last}
       writing={written.includes(item.row)}
-      running={live.turn !== null && live.turn.id === item.row.turn_id}
+      running={item.row.turn_id !== null && live.turns.includes(item.row.turn_id)}
       outcome={state.outcomes[item.row.id] ?? null}
       call={(item.row.call_id !== null && state.calls[item.row.call_id]) || null}
       deliveries={state.deliveries[item.row.id] ?? null}

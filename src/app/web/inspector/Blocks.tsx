@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { audienceOf } from "../../../message/audience.js";
 import type { BlockKind, Source } from "../../../message/receipt.js";
 import type { MessageRow } from "../../../message/row.js";
 import { aboutTokens, bytes, timeOf } from "../figures.js";
@@ -20,9 +21,13 @@ export function Blocks({ page, seen, rows, lit }: Props) {
     <>
       <Proportions page={page} blocks={seen.blocks} lit={lit} />
       <ol class="blocks">
-        {seen.blocks.map((block) => (
-          <BlockView key={block.index} page={page} block={block} rows={rows} lit={isLit(block, lit)} />
-        ))}
+        {grouped(seen.blocks).map((group) =>
+          Array.isArray(group) ? (
+            <Between key={group[0]?.index} blocks={group} />
+          ) : (
+            <BlockView key={group.index} page={page} block={group} rows={rows} lit={isLit(group, lit)} />
+          ),
+        )}
       </ol>
     </>
   );
@@ -72,7 +77,6 @@ const KINDS: Readonly<Record<BlockKind, string>> = {
 function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; rows: Rows; lit: boolean }) {
   const light = (ids: string[]) => () => page.set({ lit: ids });
   const wording = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
-  const quiet = block.kind === "frame" || block.kind === "params";
   return (
     <li
       class="block"
@@ -85,21 +89,38 @@ function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; r
       onFocusCapture={light(messagesOf(block))}
       onBlurCapture={light([])}
     >
-      {quiet ? <Between block={block} /> : <Told page={page} block={block} rows={rows} wording={wording} />}
+      <Told page={page} block={block} rows={rows} wording={wording} />
     </li>
   );
 }
 
 /** What a machine needs around the words: one faint line, which opens. */
-function Between({ block }: { block: SeenBlock }) {
+function Between({ blocks }: { blocks: SeenBlock[] }) {
+  const size = blocks.reduce((sum, block) => sum + block.size, 0);
+  const kind = blocks.some((block) => block.kind === "params") ? "params" : "frame";
   return (
-    <details>
-      <summary>
-        <span class="kind">{KINDS[block.kind]}</span> <span class="size">{bytes(block.size)}</span>
-      </summary>
-      <pre>{block.text}</pre>
-    </details>
+    <li class="block" data-kind={kind}>
+      <details>
+        <summary>
+          <span class="kind">{KINDS[kind]}</span> <span class="size">{bytes(size)}</span>
+        </summary>
+        <pre>{blocks.map((block) => block.text).join("")}</pre>
+      </details>
+    </li>
   );
+}
+
+/** Blocks with words stand alone; what lies between two of them is one thing to a reader. */
+function grouped(blocks: readonly SeenBlock[]): (SeenBlock | SeenBlock[])[] {
+  const groups: (SeenBlock | SeenBlock[])[] = [];
+  for (const block of blocks) {
+    const last = groups.at(-1);
+    const quiet = block.kind === "frame" || block.kind === "params";
+    if (!quiet) groups.push(block);
+    else if (Array.isArray(last)) last.push(block);
+    else groups.push([block]);
+  }
+  return groups;
 }
 
 function Told({
@@ -167,7 +188,10 @@ function SourceLink({ page, source, rows }: { page: Page; source: Source; rows: 
   const row = rows.find(({ id }) => id === source.id);
   return (
     <button class="quiet" type="button" onClick={() => void goTo(page, source.id)}>
-      → {row ? `${timeOf(row.timestamp)} ${nameOf(row)}` : "a message further back"}
+      →{" "}
+      {row
+        ? `${timeOf(row.timestamp)} ${audienceOf(row).shown.glyph || nameOf(row)}`
+        : "a message further back"}
     </button>
   );
 }

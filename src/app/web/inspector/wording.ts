@@ -1,6 +1,6 @@
 import type { BlockKind } from "../../../message/receipt.js";
 
-/** A stretch of a block as a person reads it. `machine` is shown as it stands in the request. */
+/** A stretch of a block as a person reads it. `machine` is shown much as it stands in the request. */
 export type Passage = { hand: "words" | "thinking" | "tool" | "machine"; text: string };
 export type Wording = { role: string | null; passages: Passage[] };
 
@@ -12,16 +12,14 @@ export function wordingOf(kind: BlockKind, text: string): Wording {
   switch (kind) {
     case "system":
     case "notice":
-      return { role: null, passages: [plain(unquoted(text) ?? text)] };
+      return { role: null, passages: [words(unquoted(text) ?? text)] };
     case "tools":
       return { role: null, passages: toolsOf(parsed(text)) ?? [machine(text)] };
     case "message":
     case "thread_context":
     case "summary": {
       const value = parsed(text);
-      return isObject(value) || Array.isArray(value)
-        ? ofValue(value)
-        : { role: null, passages: [machine(text)] };
+      return isFields(value) ? messageOf(value) : { role: null, passages: [machine(text)] };
     }
     case "frame":
     case "params":
@@ -35,58 +33,93 @@ function unquoted(fragment: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Each tool in a line with its purpose, and its parameters below. */
+/** Each tool with its purpose, and its parameters below. */
 function toolsOf(value: Json | undefined): Passage[] | null {
-  if (!Array.isArray(value)) return null;
-  return value.map((given) => {
-    const tool = isObject(given) && isObject(given.function) ? given.function : given;
-    if (!isObject(tool) || typeof tool.name !== "string") return machine(JSON.stringify(given));
-    const { name, description, ...rest } = tool;
-    return machine(
-      `${name}${typeof description === "string" ? `: ${description}` : ""}\n${JSON.stringify(rest)}`,
-    );
-  });
+  if (Array.isArray(value)) return value.flatMap((tool) => toolsOf(tool) ?? [machine(pretty(tool))]);
+  if (!isFields(value)) return null;
+  const tool = isFields(value.function) ? value.function : value;
+  if (typeof tool.name !== "string") return null;
+  const { name, description, ...rest } = tool;
+  const purpose = typeof description === "string" ? `: ${description}` : "";
+  return [machine(`${name}${purpose}\n${JSON.stringify(rest)}`)];
 }
 
-function ofValue(value: Json[] | Fields): Wording {
-  if (Array.isArray(value)) return { role: null, passages: value.flatMap(ofPart) };
-  const role = typeof value.role === "string" ? value.role : null;
-  const found = [value.content, value.parts, value.tool_calls, value.reasoning_content].flatMap((inner) =>
-    inner === undefined || inner === null ? [] : Array.isArray(inner) ? inner.flatMap(ofPart) : ofPart(inner),
+/** Keys that say where a part belongs, and nothing to a reader. */
+const BOOKKEEPING = new Set([
+  "role",
+  "type",
+  "id",
+  "call_id",
+  "tool_call_id",
+  "status",
+  "index",
+  "cache_control",
+]);
+/** Keys of a message that hold its parts, in the order in which they were said. */
+const PARTS = ["reasoning_content", "reasoning_details", "content", "parts", "tool_calls"];
+
+function messageOf(value: Fields): Wording {
+  if (typeof value.role !== "string") return { role: null, passages: partOf(value) };
+  const said = PARTS.flatMap((key) => partsOf(value[key], key.startsWith("reasoning")));
+  const known = new Set([...BOOKKEEPING, ...PARTS]);
+  const rest = Object.entries(value).flatMap(([key, inner]) =>
+    known.has(key) || !isSaying(inner) ? [] : [machine(`${key}: ${pretty(inner)}`)],
   );
-  // An item that is no message of a role (a function call, its output) is a part itself.
-  return { role, passages: role !== null && found.length > 0 ? found : ofPart(value) };
+  return { role: value.role, passages: [...said, ...rest] };
 }
 
-function ofPart(part: Json): Passage[] {
-  if (typeof part === "string") return [plain(part)];
-  if (!isObject(part)) return [machine(pretty(part))];
-  return ofKnownPart(part) ?? [machine(pretty(part))];
+function partsOf(value: Json | undefined, thinking: boolean): Passage[] {
+  if (value === undefined || value === null) return [];
+  const found = Array.isArray(value) ? value.flatMap(partOf) : partOf(value);
+  return thinking
+    ? found.map((passage) => (passage.hand === "words" ? thought(passage.text) : passage))
+    : found;
 }
 
-function ofKnownPart(part: Fields): Passage[] | null {
-  if (typeof part.thinking === "string") return [{ hand: "thinking", text: part.thinking }];
-  if (typeof part.text === "string") return [part.thought === true ? thought(part.text) : plain(part.text)];
-  const call = isObject(part.function) ? part.function : (part.functionCall ?? part.toolUse ?? part);
-  if (isObject(call) && typeof call.name === "string") {
-    const args = call.input ?? call.arguments ?? call.args;
-    if (args !== undefined)
-      return [tool(`${call.name} ${typeof args === "string" ? args : JSON.stringify(args)}`)];
-  }
-  const result = part.functionResponse ?? part.toolResult ?? part;
-  if (!isObject(result)) return null;
-  const output = result.output ?? result.content ?? result.response;
+function partOf(part: Json): Passage[] {
+  if (typeof part === "string") return [words(part)];
+  if (!isFields(part)) return [machine(pretty(part))];
+  return thoughtOf(part) ?? callOf(part) ?? textOf(part) ?? resultOf(part) ?? [machine(pretty(part))];
+}
+
+function textOf(part: Fields): Passage[] | null {
+  return typeof part.text === "string" ? [words(part.text)] : null;
+}
+
+function thoughtOf(part: Fields): Passage[] | null {
+  if (typeof part.thinking === "string") return [thought(part.thinking)];
+  if (typeof part.text === "string" && part.thought === true) return [thought(part.text)];
+  if (part.type === "reasoning" && Array.isArray(part.summary)) return partsOf(part.summary, true);
+  const inner = isFields(part.reasoningContent) ? part.reasoningContent.reasoningText : undefined;
+  return isFields(inner) && typeof inner.text === "string" ? [thought(inner.text)] : null;
+}
+
+function callOf(part: Fields): Passage[] | null {
+  const call = [part.function, part.functionCall, part.toolUse, part].find(isFields);
+  if (!call || typeof call.name !== "string") return null;
+  const args = call.input ?? call.arguments ?? call.args;
+  if (args === undefined) return null;
+  return [tool(`${call.name} ${typeof args === "string" ? args : JSON.stringify(args)}`)];
+}
+
+function resultOf(part: Fields): Passage[] | null {
+  const result = [part.functionResponse, part.toolResult, part].find(isFields);
+  const output = result?.output ?? result?.content ?? result?.response;
   if (output === undefined) return null;
-  const said =
-    typeof output === "string" ? [tool(output)] : Array.isArray(output) ? output.flatMap(ofPart) : null;
-  return said ?? [tool(pretty(output))];
+  if (typeof output === "string") return [tool(output)];
+  if (!Array.isArray(output)) return [tool(pretty(output))];
+  return output.flatMap(partOf).map((passage) => (passage.hand === "words" ? tool(passage.text) : passage));
 }
 
 type Json = string | number | boolean | null | Json[] | Fields;
 type Fields = { [key: string]: Json | undefined };
 
-function isObject(value: Json | undefined): value is Fields {
+function isFields(value: Json | undefined): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isSaying(value: Json | undefined): value is Json {
+  return value !== undefined && value !== null && value !== "";
 }
 
 function parsed(text: string): Json | undefined {
@@ -97,8 +130,18 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-const plain = (text: string): Passage => ({ hand: "words", text });
+/** An image is a hundred thousand letters of base64; the raw bytes have them all. */
+const LONGEST = 400;
+
+function pretty(value: Json): string {
+  const shorten = (_: string, inner: unknown): unknown =>
+    typeof inner === "string" && inner.length > LONGEST
+      ? `${inner.slice(0, 80)}… (${inner.length.toLocaleString()} characters)`
+      : inner;
+  return JSON.stringify(value, shorten, 2);
+}
+
+const words = (text: string): Passage => ({ hand: "words", text });
 const thought = (text: string): Passage => ({ hand: "thinking", text });
 const tool = (text: string): Passage => ({ hand: "tool", text });
 const machine = (text: string): Passage => ({ hand: "machine", text });
-const pretty = (value: Json): string => JSON.stringify(value, null, 2);

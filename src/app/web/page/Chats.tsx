@@ -59,7 +59,7 @@ function List({ page, state }: { page: Page; state: State }) {
             <button
               type="button"
               aria-current={chat.jid === state.open ? "page" : undefined}
-              data-busy={Boolean(state.live[chat.jid]?.turn)}
+              data-busy={(state.live[chat.jid]?.turns.length ?? 0) > 0}
               onClick={() => openChat(page, chat.jid)}
             >
               <bdi class="name">{chat.name}</bdi>
