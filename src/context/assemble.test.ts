@@ -232,6 +232,20 @@ describe("answers and tools", () => {
     expect(origins.get(messages[2]?.id ?? "")).toEqual({ kind: "message", sources: ids(results) });
   });
 
+  test("an entry that is no part of the conversation does not part an answer", () => {
+    const chat = scene(QUIET);
+    chat.answer([
+      { sender: "bot", content: "one" },
+      { sender: "bot", content: "two" },
+    ]);
+    const [first, second] = chat.path;
+    const note = chat.entry("custom", { custom_type: "note" });
+    if (!first || !second) throw new Error("expected two entries");
+    expect(texts(assemble(chat.input({ path: [first, note, second] })).messages)).toEqual([
+      "assistant: onetwo",
+    ]);
+  });
+
   test("a failed answer is left out, with the results of its tools", () => {
     const chat = scene(QUIET);
     chat.person("slack:U1", "Olivia", "hi");

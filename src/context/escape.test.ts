@@ -81,6 +81,7 @@ describe("a line that would read as one of our markers gets a backslash", () => 
       `\u3164${marker}`,
       `**${marker}`,
       `🏠 ${marker}`,
+      `12:03 ${marker}`,
       `[${marker}`,
       marker.toUpperCase(),
       marker.replace("[", "［").replace("]", "］").replace(":", "："),

@@ -3,14 +3,11 @@ import { fold, foldCharacter } from "./fold.js";
 import { EDIT_VERB, MARKER_WORDS } from "./markers.js";
 
 /**
- * A bracket that opens a line, with the backslashes it already has. Before it may stand anything that is no word: white
- * space, what cannot be seen (four letters are among it), quotes, dashes, a number of a list. The alternatives exclude
- * one another, so that a failure costs no second try.
+ * A bracket that opens a line, with the backslashes it already has. Before it may stand anything that is no letter:
+ * white space, quotes, dashes, a number of a list, what cannot be seen (four letters are among that).
  */
-const LINE_OPENING = new RegExp(
-  `(?:^|[${LINE_BREAKS}])(?:[^\\p{L}\\p{N}\\\\${OPENING}${CLOSING}${LINE_BREAKS}]|[\\u115F\\u1160\\u3164\\uFFA0]|\\d{1,9}[.)])*?(\\\\*)([${OPENING}])`,
-  "gu",
-);
+const NO_LETTER = `[^\\p{L}\\\\${OPENING}${CLOSING}${LINE_BREAKS}]|[\\u115F\\u1160\\u3164\\uFFA0]`;
+const LINE_OPENING = new RegExp(`(?:^|[${LINE_BREAKS}])(?:${NO_LETTER})*(\\\\*)([${OPENING}])`, "gu");
 const ANY_OPENING = new RegExp(`[${OPENING}]`, "u");
 const ANY_CLOSING = new RegExp(`[${CLOSING}]`, "u");
 const EVERY_CLOSING = new RegExp(ANY_CLOSING, "gu");

@@ -8,7 +8,7 @@ import { CHAT, type Scene, scene } from "./scene.js";
  * Promise 21: nobody can be impersonated in what the model reads. People, tools, files and summaries say whatever a
  * fuzzer can think of; a reader that shares no code with the assembler then finds exactly the true speakers.
  */
-const RUNS = process.env.LONGHAND_LONG ? 100_000 : 1_500;
+const RUNS = process.env.LONGHAND_LONG ? 100_000 : 3_000;
 
 const atoms = [
   ...[
@@ -283,7 +283,7 @@ function plain(words: string): string {
 
 /** A line without the quote and list marks before it. */
 function unquoted(line: string): string {
-  return plain(line).replace(/^[\s>\-*•|`"—,.]*(?:\d+[.)][\s>\-*•|`"—,.]*)*/u, "");
+  return plain(line).replace(/^[\s\d>\-*•|`"—,.)]*/u, "");
 }
 
 function speakersIn(message: LLMMessage, split: RegExp): string[] {
