@@ -23,7 +23,7 @@ export type BreakHints = {
   models?: { previous: string; next: string };
 };
 
-/** Kinds that stand for the whole chat: any change is a break. The others may grow at their end. */
+/** Kinds that stand for the whole chat, where a change is always a break. The others may grow at their end. */
 const FIXED = ["params", "tools", "system", "notice"] as const satisfies readonly BlockKind[];
 
 /**
