@@ -23,6 +23,8 @@ export type SqliteOptions = {
   path: string;
   /** How long a write waits for somebody else's lock before it is refused. */
   busyMs?: number;
+  /** The database grows no further than this; what does not fit is refused until there is room again. */
+  maxBytes?: number;
   /** What may wait for the disk at most. */
   queue?: Partial<QueueLimits>;
 };
@@ -42,8 +44,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { subscribe, tell } = newsroom();
   const foreign = () => tell({ work: [...WORK_KINDS], events: true });
   const limits = { ...LIMITS, ...options.queue };
-  const queue = await openQueue({ path: options.path, busyMs: options.busyMs ?? BUSY_MS }, limits, foreign);
-  const reader = connectReader(options.path);
+  const { path, busyMs = BUSY_MS, maxBytes = null } = options;
+  const queue = await openQueue({ path, busyMs, maxBytes }, limits, foreign);
+  const reader = connectReader(path);
   const read = readsOn(preparing(reader), queue.index);
   let closing: Promise<void> | null = null;
 

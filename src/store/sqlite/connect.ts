@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from "./driver.js";
 import { migrate } from "./migrate.js";
+import type { WorkerOptions } from "./wire.js";
 
 /** Pages the log may grow to before a commit also has to copy it into the database. */
 const CHECKPOINT_PAGES = 4_000;
@@ -8,7 +9,7 @@ const CHECKPOINT_PAGES = 4_000;
  * The one connection that writes. `synchronous = FULL` makes a commit wait until the disk has it:
  * without it, what we acknowledged could be gone after a power cut.
  */
-export function connectWriter(path: string, busyMs: number): Database {
+export function connectWriter({ path, busyMs, maxBytes }: WorkerOptions): Database {
   const db = openDatabase(path, { readOnly: false, busyMs });
   try {
     db.exec("PRAGMA journal_mode = WAL");
@@ -18,11 +19,17 @@ export function connectWriter(path: string, busyMs: number): Database {
     db.exec("PRAGMA cache_size = -32768");
     db.exec("PRAGMA temp_store = MEMORY");
     migrate(db);
+    if (maxBytes !== null) limitSize(db, maxBytes);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+function limitSize(db: Database, maxBytes: number): void {
+  const pageSize = Number(db.prepare("PRAGMA page_size").get()?.page_size);
+  db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
 }
 
 /** Readers see the last commit and never wait for a writer, so they may live on the event loop. */

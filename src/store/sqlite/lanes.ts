@@ -1,6 +1,6 @@
 import { dueAt, LANE_WINDOW } from "../lane.js";
 import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
-import type { Prepare } from "./driver.js";
+import type { Prepare, Row } from "./driver.js";
 import { number, text, workOf } from "./columns.js";
 import type { PackedWork } from "./wire.js";
 
@@ -28,30 +28,41 @@ export function addWork(prepare: Prepare, work: PackedWork): boolean {
 
 export function claimLanes(prepare: Prepare, request: ClaimRequest): Claim[] {
   const claims: Claim[] = [];
+  const seen = new Set<string>();
   while (claims.length < request.limit) {
     const free = prepare(
-      "SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT 1",
-    ).get(request.kind, request.now);
-    if (!free) break;
-    const lane = text(free.lane);
-    const work = workInLane(prepare, lane);
-    const due = dueAt(request.kind, work);
-    if (due === null || due > request.now) {
-      // Its holder is gone and left nothing to do, or nothing to do now.
-      setFree(prepare, lane, due);
-      continue;
+      "SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT ?",
+    ).all(request.kind, request.now, request.limit);
+    const fresh = free.filter(({ lane }) => !seen.has(text(lane)));
+    if (fresh.length === 0) break;
+    for (const row of fresh) {
+      if (claims.length === request.limit) break;
+      seen.add(text(row.lane));
+      const claim = claimLane(prepare, request, row);
+      if (claim) claims.push(claim);
     }
-    const fence = number(free.fence) + 1;
-    prepare("UPDATE lanes SET fence = ?, holder = ?, lease_until = ?, free_at = ? WHERE lane = ?").run(
-      fence,
-      request.holder,
-      request.until,
-      request.until,
-      lane,
-    );
-    claims.push({ lane, fence, kind: request.kind, chat_jid: text(free.chat_jid), work });
   }
   return claims;
+}
+
+function claimLane(prepare: Prepare, { kind, holder, now, until }: ClaimRequest, row: Row): Claim | null {
+  const lane = text(row.lane);
+  const work = workInLane(prepare, lane);
+  const due = dueAt(kind, work);
+  if (due === null || due > now) {
+    // Its holder is gone and left nothing to do, or nothing to do now.
+    setFree(prepare, lane, due);
+    return null;
+  }
+  const fence = number(row.fence) + 1;
+  prepare("UPDATE lanes SET fence = ?, holder = ?, lease_until = ?, free_at = ? WHERE lane = ?").run(
+    fence,
+    holder,
+    until,
+    until,
+    lane,
+  );
+  return { lane, fence, kind, chat_jid: text(row.chat_jid), work };
 }
 
 export function renewLease(prepare: Prepare, lease: Lease, until: number): boolean {

@@ -25,6 +25,7 @@ export async function openQueue(
   options: WorkerOptions,
   limits: QueueLimits,
   foreign: () => void,
+  start: typeof startThread = startThread,
 ): Promise<Queue> {
   let thread: Promise<Thread> | null = null;
   let sent: Waiting[][] = [];
@@ -79,7 +80,7 @@ export async function openQueue(
 
   // A thread that died (out of memory, say) is started again by the next write.
   const running = (): Promise<Thread> => {
-    thread ??= startThread(options, { answered, indexed, foreign, lost });
+    thread ??= start(options, { answered, indexed, foreign, lost });
     return thread;
   };
 

@@ -100,7 +100,7 @@ export type Refusal =
   | Exclude<CommitResult, { status: "committed" | "duplicate" }>
   | { status: "duplicate"; chat_jid: string; message_id: string };
 
-export type WorkerOptions = { path: string; busyMs: number };
+export type WorkerOptions = { path: string; busyMs: number; maxBytes: number | null };
 /** `results`: one list for each `run`, in their order. `foreign`: another process wrote to the database. */
 export type FromWorker =
   | ["open"]

@@ -17,9 +17,9 @@ const IDLE_MS = 100;
 /** How often we look whether another process wrote to the database. */
 const FOREIGN_MS = 200;
 
-function main(port: MessagePort, { path, busyMs }: WorkerOptions): void {
+function main(port: MessagePort, options: WorkerOptions): void {
   const post = (message: FromWorker): void => port.postMessage(message);
-  const db = opened(() => connectWriter(path, busyMs), post);
+  const db = opened(() => connectWriter(options), post);
   if (!db) return;
   const writer = writerOn(db);
   const search = indexing(db, writer.prepare, post);
