@@ -14,7 +14,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "app/server": ["message", "gateway"],
   "app/client": ["message"],
   "app/web": ["message", "app/client"],
-  "app/cli": ["message", "provider", "context", "store", "channel", "agent", "gateway", "app/server", "app/client"],
+  testing: [],
+  "app/cli": [
+    "message",
+    "provider",
+    "context",
+    "store",
+    "channel",
+    "agent",
+    "gateway",
+    "app/server",
+    "app/client",
+  ],
 };
 const SOURCE = join(import.meta.dirname);
 const MAX_LINES = 500;

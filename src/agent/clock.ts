@@ -14,7 +14,11 @@ export const clock: Tool = {
     const zone = typeof args.time_zone === "string" ? args.time_zone : context.time_zone;
     const now = new Date(context.now());
     try {
-      const local = new Intl.DateTimeFormat("en-GB", { timeZone: zone, dateStyle: "full", timeStyle: "short" });
+      const local = new Intl.DateTimeFormat("en-GB", {
+        timeZone: zone,
+        dateStyle: "full",
+        timeStyle: "short",
+      });
       return `${local.format(now)} (${zone})`;
     } catch {
       return { content: `"${zone}" is not a time zone; give one such as Europe/Copenhagen`, isError: true };

@@ -72,7 +72,10 @@ async function callWithRetries(host: AgentHost, limits: AgentLimits, signal: Abo
     const unsaved = { attempt, model, encoded: encode(model, request) };
     const call: PreparedCall = { ...unsaved, id: await host.record(unsaved) };
     const { message, retryAfterMs } = await receive(host, call, signal);
-    const retry = message.stopReason === "error" && attempt < limits.attempts && isRetryable(message.errorKind ?? "unknown");
+    const retry =
+      message.stopReason === "error" &&
+      attempt < limits.attempts &&
+      isRetryable(message.errorKind ?? "unknown");
     const failed = message.stopReason === "error" || message.stopReason === "aborted";
     await host.answered(call, message, !failed && isFinal(message));
     if (!retry) return { call, message };
@@ -103,7 +106,9 @@ async function runTools(
   tools: readonly Tool[],
 ): Promise<ToolUse[]> {
   const context = host.toolContext(call);
-  return Promise.all(calls.map(async (wanted) => ({ wanted, result: await runTool(wanted, tools, context) })));
+  return Promise.all(
+    calls.map(async (wanted) => ({ wanted, result: await runTool(wanted, tools, context) })),
+  );
 }
 
 async function runTool(
@@ -117,7 +122,10 @@ async function runTool(
     return ToolResultContent.error(wanted.id, `There is no tool named "${wanted.name}". Tools: ${names}.`);
   }
   if (isUnparsed(wanted)) {
-    return ToolResultContent.error(wanted.id, "The arguments were not valid JSON. Call the tool again with valid JSON.");
+    return ToolResultContent.error(
+      wanted.id,
+      "The arguments were not valid JSON. Call the tool again with valid JSON.",
+    );
   }
   try {
     const output = await tool.run(wanted.args, context);

@@ -23,7 +23,12 @@ const run = (reason: string): Admitted => ({ admission: "run", reason, outcome: 
  * What a message is, from the message and the chat's settings alone. The order of the questions is part of the
  * contract: the first that applies gives the reason people read.
  */
-export function admit(content: string, metadata: IngestMessageMetadata, chat: Chat, facts: AdmissionFacts): Admitted {
+export function admit(
+  content: string,
+  metadata: IngestMessageMetadata,
+  chat: Chat,
+  facts: AdmissionFacts,
+): Admitted {
   if (facts.echo) return ignored("echo");
   if (!includes(chat.read, metadata.sender_id)) return ignored("sender_not_allowed");
   if (facts.way === "passive" || metadata.passive === true) return passive("stored as overheard");

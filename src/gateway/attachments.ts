@@ -17,7 +17,9 @@ function isWaiting(attachment: AttachmentRow): boolean {
 async function fetchForRow(hall: Hall, row: MessageRow): Promise<MessageRow> {
   const fetched = await Promise.all(row.attachments.map((attachment) => fetchOne(attachment)));
   const facts = fetched.flatMap(({ attachment, bytes, changed }, index): Fact[] =>
-    changed ? [{ type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index, attachment, bytes }] : [],
+    changed
+      ? [{ type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index, attachment, bytes }]
+      : [],
   );
   await hall.store.commit({ facts });
   return { ...row, attachments: fetched.map(({ attachment }) => attachment) };
@@ -28,6 +30,12 @@ async function fetchOne(attachment: AttachmentRow) {
   const fetched = await fetchOutside(attachment.url);
   if (!fetched.ok) return { attachment: { ...attachment, reason: fetched.why }, bytes: null, changed: true };
   const { bytes } = fetched;
-  const kept: AttachmentRow = { ...attachment, state: "delivered", reason: null, size: bytes.length, sha256: sha256(bytes) };
+  const kept: AttachmentRow = {
+    ...attachment,
+    state: "delivered",
+    reason: null,
+    size: bytes.length,
+    sha256: sha256(bytes),
+  };
   return { attachment: kept, bytes, changed: true };
 }

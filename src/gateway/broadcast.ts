@@ -12,7 +12,13 @@ const READING_CHANNELS: ReadonlySet<string> = new Set(["web", "terminal", "http"
 export type Origin = { source: string; address: string | null };
 
 /** One delivery for every bound address that should show this row, except the one it came from. */
-export function deliveriesOf(row: NewMessage, chat: Chat, origin: Origin | null, thread: string | null, clock: Clock): Fact[] {
+export function deliveriesOf(
+  row: NewMessage,
+  chat: Chat,
+  origin: Origin | null,
+  thread: string | null,
+  clock: Clock,
+): Fact[] {
   const targets = chat.bindings.filter(
     (binding) =>
       !READING_CHANNELS.has(binding.channel) &&
@@ -66,7 +72,12 @@ export class HostMessageBroadcaster {
   constructor(private readonly clock: Clock) {}
 
   /** The facts that make it so; commit them with what they are about. */
-  facts(chat: Chat, content: string, metadata: Record<string, unknown> = {}, turnId: string | null = null): Fact[] {
+  facts(
+    chat: Chat,
+    content: string,
+    metadata: Record<string, unknown> = {},
+    turnId: string | null = null,
+  ): Fact[] {
     const row = newRow({
       id: this.clock.newId(),
       chat_jid: chat.jid,

@@ -1,4 +1,11 @@
-import { type Chat, ChatPatch, chatWithDefaults, errorsOf, type FieldError, NewChat } from "../message/index.js";
+import {
+  type Chat,
+  ChatPatch,
+  chatWithDefaults,
+  errorsOf,
+  type FieldError,
+  NewChat,
+} from "../message/index.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 
@@ -41,8 +48,15 @@ export async function removeChat(hall: Hall, jid: string): Promise<boolean> {
   return result.status === "committed";
 }
 
-async function write(hall: Hall, chat: Chat, expectation: { type: "chat_absent" | "chat_present"; jid: string }): Promise<ChatResult> {
-  const result = await hall.store.commit({ expect: [expectation], facts: [{ type: "chat", chat, at: iso(hall.clock.now()) }] });
+async function write(
+  hall: Hall,
+  chat: Chat,
+  expectation: { type: "chat_absent" | "chat_present"; jid: string },
+): Promise<ChatResult> {
+  const result = await hall.store.commit({
+    expect: [expectation],
+    facts: [{ type: "chat", chat, at: iso(hall.clock.now()) }],
+  });
   hall.chats.forget();
   if (result.status === "committed") return { status: "ok", chat };
   if (result.status === "conflict") return { status: "conflict", why: result.why };

@@ -61,7 +61,8 @@ export class EventHub {
     const subscriber: Subscriber = (event) => (waiting ? waiting.push(event) : deliver(event));
     await this.join(subscriber);
     try {
-      for (const snapshot of this.hall.live.snapshots(chatJid)) push(snapshotEvent(snapshot, this.hall.clock.now()));
+      for (const snapshot of this.hall.live.snapshots(chatJid))
+        push(snapshotEvent(snapshot, this.hall.clock.now()));
       for (;;) {
         const page = await this.hall.store.read.events({ after: last, chat_jid: chatJid, limit: PAGE });
         for (const event of page) {
@@ -160,7 +161,12 @@ function deltaEvent({ chat_jid, ...delta }: LiveDelta, now: number): StreamEvent
 }
 
 function snapshotEvent({ chat_jid, ...snapshot }: Snapshot, now: number): StreamEvent {
-  const data = JSON.stringify({ type: "turn.snapshot", chat_jid, at: new Date(now).toISOString(), ...snapshot });
+  const data = JSON.stringify({
+    type: "turn.snapshot",
+    chat_jid,
+    at: new Date(now).toISOString(),
+    ...snapshot,
+  });
   return { cursor: null, type: "turn.snapshot", chat_jid, data };
 }
 

@@ -91,21 +91,26 @@ const publicLookup: LookupFunction = (hostname, options, done) => {
 
 function get(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<Fetched | { redirect: string }> {
   return new Promise((resolve) => {
-    const fail = (error: Error) => resolve({ ok: false, why: signal.aborted ? "it took too long" : error.message });
+    const fail = (error: Error) =>
+      resolve({ ok: false, why: signal.aborted ? "it took too long" : error.message });
     const begin = url.protocol === "https:" ? httpsRequest : httpRequest;
-    const outgoing: ClientRequest = begin(url, { lookup: publicLookup, signal, headers: { accept: "*/*" } }, (incoming) => {
-      const status = incoming.statusCode ?? 0;
-      const location = incoming.headers.location;
-      if (status >= 300 && status < 400 && location) {
-        incoming.destroy();
-        return resolve({ redirect: location });
-      }
-      if (status !== 200) {
-        incoming.destroy();
-        return resolve({ ok: false, why: `the server answered ${status}` });
-      }
-      collect(incoming, limits).then(resolve, fail);
-    });
+    const outgoing: ClientRequest = begin(
+      url,
+      { lookup: publicLookup, signal, headers: { accept: "*/*" } },
+      (incoming) => {
+        const status = incoming.statusCode ?? 0;
+        const location = incoming.headers.location;
+        if (status >= 300 && status < 400 && location) {
+          incoming.destroy();
+          return resolve({ redirect: location });
+        }
+        if (status !== 200) {
+          incoming.destroy();
+          return resolve({ ok: false, why: `the server answered ${status}` });
+        }
+        collect(incoming, limits).then(resolve, fail);
+      },
+    );
     outgoing.on("error", fail).end();
   });
 }

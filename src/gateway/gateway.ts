@@ -16,8 +16,21 @@ import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
 import { EventHub } from "./events.js";
-import { chatLookup, type FoundModel, type GatewayLimits, type Hall, type Log, type NoticeSource } from "./hall.js";
-import { type IngestOptions, type IngestResult, injectMessage, storePassiveMessage, submitChat } from "./ingest.js";
+import {
+  chatLookup,
+  type FoundModel,
+  type GatewayLimits,
+  type Hall,
+  type Log,
+  type NoticeSource,
+} from "./hall.js";
+import {
+  type IngestOptions,
+  type IngestResult,
+  injectMessage,
+  storePassiveMessage,
+  submitChat,
+} from "./ingest.js";
 import { Live } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
@@ -148,7 +161,9 @@ export class Gateway {
   /** Store one row as it is, such as the output of a command. Rows a model may see wait for the next turn. */
   async storeMessageDirect(row: Omit<Parameters<typeof newRow>[0], "untaken">): Promise<CommitResult> {
     const visible = audienceOf(row).toModel !== "never" && senderKind(row) !== "tool_result";
-    return this.hall.store.commit({ facts: [{ type: "message", message: newRow({ ...row, untaken: visible }) }] });
+    return this.hall.store.commit({
+      facts: [{ type: "message", message: newRow({ ...row, untaken: visible }) }],
+    });
   }
 
   /** Messages after a `seq`, or stamped after a time. */
@@ -195,7 +210,17 @@ export class Gateway {
     const at = iso(clock.now());
     const id = clock.newId();
     const data = { custom_type: customType, content };
-    const entry = { id, chat_jid: jid, thread_id: "", parent, kind: "custom", message_id: null, turn_id: null, at, data } as const;
+    const entry = {
+      id,
+      chat_jid: jid,
+      thread_id: "",
+      parent,
+      kind: "custom",
+      message_id: null,
+      turn_id: null,
+      at,
+      data,
+    } as const;
     const result = await store.commit({
       expect: [{ type: "head", chat_jid: jid, thread_id: "", entry_id: parent }],
       facts: [
@@ -211,12 +236,17 @@ export class Gateway {
     const row = await this.read.message(jid, messageId);
     if (!row || row.deleted_at) return null;
     const at = iso(this.hall.clock.now());
-    await this.hall.store.commit({ facts: [{ type: "revision", chat_jid: jid, message_id: messageId, content, at }] });
+    await this.hall.store.commit({
+      facts: [{ type: "revision", chat_jid: jid, message_id: messageId, content, at }],
+    });
     return this.read.message(jid, messageId);
   }
 
   /** What the next call would send; with a body, as if that had just been said. */
-  async context(jid: string, body: unknown): Promise<PreviewResult | { ok: false; errors: FieldError[] } | null> {
+  async context(
+    jid: string,
+    body: unknown,
+  ): Promise<PreviewResult | { ok: false; errors: FieldError[] } | null> {
     const chat = await this.hall.chats.byJid(jid);
     if (!chat) return null;
     if (body === undefined) return previewContext(this.hall, chat, null, "");
@@ -265,10 +295,34 @@ export class Gateway {
     const { external_id, last_error } = delivery;
     const facts: Fact[] = [
       to === "drop"
-        ? { type: "delivery_state", id, state: "skipped", reason: "dropped by the operator", external_id, attempts: delivery.attempts, last_error, retry_at: null, at }
-        : { type: "delivery_state", id, state: "pending", reason: null, external_id, attempts: 0, last_error, retry_at: null, at },
+        ? {
+            type: "delivery_state",
+            id,
+            state: "skipped",
+            reason: "dropped by the operator",
+            external_id,
+            attempts: delivery.attempts,
+            last_error,
+            retry_at: null,
+            at,
+          }
+        : {
+            type: "delivery_state",
+            id,
+            state: "pending",
+            reason: null,
+            external_id,
+            attempts: 0,
+            last_error,
+            retry_at: null,
+            at,
+          },
     ];
-    if (to === "retry" && delivery.state === "dead") facts.push({ type: "work", work: this.deliveryWork(id, delivery.address, delivery.thread_id, delivery.chat_jid) });
+    if (to === "retry" && delivery.state === "dead")
+      facts.push({
+        type: "work",
+        work: this.deliveryWork(id, delivery.address, delivery.thread_id, delivery.chat_jid),
+      });
     await store.commit({ facts });
     this.outbox.wake();
     return "ok";
@@ -276,7 +330,15 @@ export class Gateway {
 
   private deliveryWork(ref: string, address: string, thread: string | null, chat_jid: string) {
     const { clock } = this.hall;
-    return { id: clock.newId(), kind: "delivery", lane: `delivery:${address}#${thread ?? ""}`, chat_jid, ref, run_at: clock.now(), attempts: 0 } as const;
+    return {
+      id: clock.newId(),
+      kind: "delivery",
+      lane: `delivery:${address}#${thread ?? ""}`,
+      chat_jid,
+      ref,
+      run_at: clock.now(),
+      attempts: 0,
+    } as const;
   }
 
   private async receive(message: InboundMessage): Promise<Received> {
@@ -298,7 +360,9 @@ export class Gateway {
   private async knock(address: string, message: InboundMessage): Promise<Received> {
     const channel = address.slice(0, address.indexOf(":"));
     const name = message.msg_metadata.sender_display_name;
-    await this.hall.store.commit({ facts: [{ type: "knock", address, channel, name, at: iso(this.hall.clock.now()) }] });
+    await this.hall.store.commit({
+      facts: [{ type: "knock", address, channel, name, at: iso(this.hall.clock.now()) }],
+    });
     return { status: "unregistered" };
   }
 

@@ -14,7 +14,11 @@ export type FoundModel = { ok: true; model: Model } | { ok: false; why: string }
 export type NoticeSource = (turn: { chat: Chat; turn_id: string }) => Promise<Notice[]>;
 
 /** One line of what happened, for operators. Never a key, never a message's words. */
-export type Log = (level: "info" | "warn" | "error", event: string, ids: Record<string, string | number>) => void;
+export type Log = (
+  level: "info" | "warn" | "error",
+  event: string,
+  ids: Record<string, string | number>,
+) => void;
 
 /** What every part of the gateway works with. */
 export type Hall = {

@@ -41,30 +41,61 @@ type Arrival = {
 };
 
 /** Someone spoke in the chat. The assistant may answer: admission decides. */
-export async function submitChat(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+export async function submitChat(
+  hall: Hall,
+  jid: string,
+  body: unknown,
+  options: IngestOptions = {},
+): Promise<IngestResult> {
   const parsed = SubmitBody.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
-  return arrive(hall, jid, { way: "submit", role: "user", run: false, mirror: true, body: parsed.data }, options);
+  return arrive(
+    hall,
+    jid,
+    { way: "submit", role: "user", run: false, mirror: true, body: parsed.data },
+    options,
+  );
 }
 
 /** Overheard: kept, and never a reason to answer. */
-export async function storePassiveMessage(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+export async function storePassiveMessage(
+  hall: Hall,
+  jid: string,
+  body: unknown,
+  options: IngestOptions = {},
+): Promise<IngestResult> {
   const parsed = SubmitBody.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
-  return arrive(hall, jid, { way: "passive", role: "user", run: false, mirror: true, body: parsed.data }, options);
+  return arrive(
+    hall,
+    jid,
+    { way: "passive", role: "user", run: false, mirror: true, body: parsed.data },
+    options,
+  );
 }
 
 /** A program adds a message. */
-export async function injectMessage(hall: Hall, jid: string, body: unknown, options: IngestOptions = {}): Promise<IngestResult> {
+export async function injectMessage(
+  hall: Hall,
+  jid: string,
+  body: unknown,
+  options: IngestOptions = {},
+): Promise<IngestResult> {
   const parsed = InjectBody.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error) };
   const { role, run, notify } = parsed.data;
   return arrive(hall, jid, { way: "inject", role, run, mirror: notify, body: parsed.data }, options);
 }
 
-async function arrive(hall: Hall, jid: string, arrival: Arrival, options: IngestOptions): Promise<IngestResult> {
+async function arrive(
+  hall: Hall,
+  jid: string,
+  arrival: Arrival,
+  options: IngestOptions,
+): Promise<IngestResult> {
   const { body } = arrival;
-  if (contentTooLarge(body.content)) return { status: "too_large", why: "content is larger than 1 MiB of UTF-8" };
+  if (contentTooLarge(body.content))
+    return { status: "too_large", why: "content is larger than 1 MiB of UTF-8" };
   const chat = await hall.chats.byJid(jid);
   if (!chat) return { status: "not_registered", jid };
   const origin = originOf(body.msg_metadata, options.address ?? null);
@@ -105,7 +136,14 @@ function rowOf(hall: Hall, chat: Chat, { body, role }: Arrival, options: IngestO
   });
 }
 
-function factsOf(hall: Hall, chat: Chat, arrival: Arrival, row: NewMessage, admitted: Admitted, origin: Origin): Fact[] {
+function factsOf(
+  hall: Hall,
+  chat: Chat,
+  arrival: Arrival,
+  row: NewMessage,
+  admitted: Admitted,
+  origin: Origin,
+): Fact[] {
   const facts: Fact[] = arrival.mirror
     ? hall.userMessages.facts(row, chat, origin)
     : [{ type: "message", message: row }];
@@ -159,7 +197,15 @@ function attachmentFact(row: NewMessage, index: number, attachment: IngestAttach
   const bytes = new Uint8Array(Buffer.from(attachment.data, "base64"));
   return {
     ...at,
-    attachment: { name, mime_type, size: bytes.length, sha256: sha256(bytes), state: "delivered", reason: null, url: null },
+    attachment: {
+      name,
+      mime_type,
+      size: bytes.length,
+      sha256: sha256(bytes),
+      state: "delivered",
+      reason: null,
+      url: null,
+    },
     bytes,
   };
 }
@@ -167,13 +213,28 @@ function attachmentFact(row: NewMessage, index: number, attachment: IngestAttach
 function answerOf(hall: Hall, row: NewMessage, admitted: Admitted, result: CommitResult): IngestResult {
   switch (result.status) {
     case "committed": {
-      hall.log("info", "message.accepted", { chat: row.chat_jid, message: row.id, admission: admitted.admission });
+      hall.log("info", "message.accepted", {
+        chat: row.chat_jid,
+        message: row.id,
+        admission: admitted.admission,
+      });
       const seq = result.seqs[row.id] ?? 0;
-      return stored({ message_id: row.id, chat_jid: row.chat_jid, seq, duplicate: false, admission: admitted.admission, reason: admitted.reason });
+      return stored({
+        message_id: row.id,
+        chat_jid: row.chat_jid,
+        seq,
+        duplicate: false,
+        admission: admitted.admission,
+        reason: admitted.reason,
+      });
     }
     case "duplicate": {
       const { message, inbound } = result;
-      if (!inbound) return { status: "conflict", why: `message_id ${message.id} belongs to a message that did not come in this way` };
+      if (!inbound)
+        return {
+          status: "conflict",
+          why: `message_id ${message.id} belongs to a message that did not come in this way`,
+        };
       return stored({
         message_id: message.id,
         chat_jid: message.chat_jid,
@@ -194,11 +255,18 @@ const stored = (answer: IngestAnswer): IngestResult => ({ status: "stored", answ
 
 function originOf(metadata: IngestMessageMetadata, address: string | null): Origin {
   const place = metadata.channel_external_id ?? null;
-  return { source: metadata.source, address: address ?? (place === null ? null : `${metadata.source}:${place}`) };
+  return {
+    source: metadata.source,
+    address: address ?? (place === null ? null : `${metadata.source}:${place}`),
+  };
 }
 
 /** Our own delivery, come back: answered like the message it was, and not stored again. */
-async function echoOf(hall: Hall, metadata: IngestMessageMetadata, origin: Origin): Promise<IngestAnswer | null> {
+async function echoOf(
+  hall: Hall,
+  metadata: IngestMessageMetadata,
+  origin: Origin,
+): Promise<IngestAnswer | null> {
   const external = metadata.external_message_id ?? null;
   if (external === null || origin.address === null || !hall.channels.has(origin.source)) return null;
   const delivery = await hall.store.read.delivered(origin.address, external);
@@ -222,4 +290,3 @@ function separateThread(chat: Chat, metadata: IngestMessageMetadata): string {
   const binding = chat.bindings.find((bound) => bound.channel === metadata.source);
   return binding?.threads === "separate" ? thread : "";
 }
-

@@ -55,7 +55,8 @@ export class Lanes {
     for (const undo of this.undo) undo();
     const all = Promise.allSettled([...this.running.values()].map((lane) => lane.ended));
     await Promise.race([all, this.hall.clock.sleep(graceMs)]);
-    for (const lane of this.running.values()) lane.controller.abort(new Interrupted("the server is going down"));
+    for (const lane of this.running.values())
+      lane.controller.abort(new Interrupted("the server is going down"));
     await all;
   }
 
@@ -74,7 +75,13 @@ export class Lanes {
     const { hall, kind } = this;
     const now = hall.clock.now();
     try {
-      return await hall.store.claim({ kind, holder: hall.holder, now, until: now + hall.limits.leaseMs, limit });
+      return await hall.store.claim({
+        kind,
+        holder: hall.holder,
+        now,
+        until: now + hall.limits.leaseMs,
+        limit,
+      });
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       hall.log("warn", "work.not_claimed", { kind, why: error.message });
@@ -110,7 +117,8 @@ export class Lanes {
 
   private report(claim: Claim, error: unknown): void {
     const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    const expected = error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable;
+    const expected =
+      error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable;
     this.hall.log(expected ? "warn" : "error", "lane.ended_early", { lane: claim.lane, why });
   }
 }

@@ -13,7 +13,11 @@ export type LiveDelta = {
 /** What a running answer has said so far. */
 export type Snapshot = { chat_jid: string; turn_id: string; call_id: string; parts: PartialPart[] };
 
-type Running = { turn_id: string; call_id: string; parts: Map<number, { type: "text" | "thinking"; pieces: string[] }> };
+type Running = {
+  turn_id: string;
+  call_id: string;
+  parts: Map<number, { type: "text" | "thinking"; pieces: string[] }>;
+};
 
 /** The words of running answers, in memory while they stream. */
 export class Live {

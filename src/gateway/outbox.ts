@@ -20,7 +20,9 @@ export class Outbox {
   private readonly lanes: Lanes;
 
   constructor(private readonly hall: Hall) {
-    this.lanes = new Lanes(hall, "delivery", hall.limits.deliveries, (claim, controller) => this.runLane(claim, controller));
+    this.lanes = new Lanes(hall, "delivery", hall.limits.deliveries, (claim, controller) =>
+      this.runLane(claim, controller),
+    );
   }
 
   start(): void {
@@ -51,33 +53,58 @@ export class Outbox {
     if (!delivery || !row || !isOpen(delivery)) return this.settled(claim, work, last, []);
     const attempts = delivery.attempts + 1;
     if (hall.clock.now() - Date.parse(delivery.created_at) > DEADLINE_MS) {
-      return this.settled(claim, work, last, [this.state({ ...delivery, state: "expired", reason: "older than a day" })]);
+      return this.settled(claim, work, last, [
+        this.state({ ...delivery, state: "expired", reason: "older than a day" }),
+      ]);
     }
     if (row.deleted_at) {
-      return this.settled(claim, work, last, [this.state({ ...delivery, state: "skipped", reason: "deleted before it was sent" })]);
+      return this.settled(claim, work, last, [
+        this.state({ ...delivery, state: "skipped", reason: "deleted before it was sent" }),
+      ]);
     }
     await hall.store.commit({ facts: [this.state({ ...delivery, state: "sending", attempts })] });
     const result = await this.send(delivery, row, signal);
     const sent = this.afterSend({ ...delivery, attempts }, result);
-    if (sent.retry_at === null) return this.settled(claim, work, last, [this.state(sent), ...(await this.news(sent))]);
+    if (sent.retry_at === null)
+      return this.settled(claim, work, last, [this.state(sent), ...(await this.news(sent))]);
     const later = [{ id: work.id, run_at: Date.parse(sent.retry_at), attempts }];
     const { lane, fence } = claim;
-    expectCommitted(await hall.store.settle({ lease: { lane, fence }, done: [], later, release: true, facts: [this.state(sent)] }));
+    expectCommitted(
+      await hall.store.settle({
+        lease: { lane, fence },
+        done: [],
+        later,
+        release: true,
+        facts: [this.state(sent)],
+      }),
+    );
     return false;
   }
 
   private async send(delivery: Delivery, row: MessageRow, signal: AbortSignal): Promise<SendResult> {
     const channel = this.hall.channels.get(delivery.channel);
-    if (!channel) return { ok: false, retryAfter: 60_000, why: `the channel "${delivery.channel}" is not running` };
+    if (!channel)
+      return { ok: false, retryAfter: 60_000, why: `the channel "${delivery.channel}" is not running` };
     const arrived = await this.arrived(channel, delivery);
     if (arrived) return arrived;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
     const chat = await this.hall.chats.byJid(row.chat_jid);
-    const message = outgoing(row, chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short");
+    const message = outgoing(
+      row,
+      chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short",
+    );
     try {
-      return await channel.send(delivery.address, message, { key: delivery.id, thread: delivery.thread_id, signal: limit });
+      return await channel.send(delivery.address, message, {
+        key: delivery.id,
+        thread: delivery.thread_id,
+        signal: limit,
+      });
     } catch (error) {
-      return { ok: false, retryAfter: "unknown", why: error instanceof Error ? error.message : String(error) };
+      return {
+        ok: false,
+        retryAfter: "unknown",
+        why: error instanceof Error ? error.message : String(error),
+      };
     }
   }
 
@@ -90,7 +117,8 @@ export class Outbox {
   }
 
   private afterSend(delivery: Delivery, result: SendResult): Delivery {
-    if (result.ok) return { ...delivery, state: "sent", external_id: result.externalId, last_error: null, retry_at: null };
+    if (result.ok)
+      return { ...delivery, state: "sent", external_id: result.externalId, last_error: null, retry_at: null };
     const failed = { ...delivery, last_error: result.why };
     const hopeless = result.retryAfter === "never" || delivery.attempts >= MAX_ATTEMPTS;
     if (hopeless) return { ...failed, state: "dead", reason: result.why, retry_at: null };
@@ -105,20 +133,35 @@ export class Outbox {
   private async news(delivery: Delivery): Promise<Fact[]> {
     const chat = delivery.state === "dead" ? await this.hall.chats.byJid(delivery.chat_jid) : null;
     if (!chat) return [];
-    const elsewhere = { ...chat, bindings: chat.bindings.filter((binding) => binding.address !== delivery.address) };
+    const elsewhere = {
+      ...chat,
+      bindings: chat.bindings.filter((binding) => binding.address !== delivery.address),
+    };
     const text = `A message could not be delivered to ${delivery.address}: ${delivery.last_error ?? "no reason given"}`;
     return this.hall.hostMessages.facts(elsewhere, text, { delivery_id: delivery.id });
   }
 
   private async settled(claim: Claim, work: Work, release: boolean, facts: Fact[]): Promise<boolean> {
     const { lane, fence } = claim;
-    expectCommitted(await this.hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }));
+    expectCommitted(
+      await this.hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }),
+    );
     return true;
   }
 
   private state(delivery: Delivery): Fact {
     const { id, state, reason, external_id, attempts, last_error, retry_at } = delivery;
-    return { type: "delivery_state", id, state, reason, external_id, attempts, last_error, retry_at, at: iso(this.hall.clock.now()) };
+    return {
+      type: "delivery_state",
+      id,
+      state,
+      reason,
+      external_id,
+      attempts,
+      last_error,
+      retry_at,
+      at: iso(this.hall.clock.now()),
+    };
   }
 }
 

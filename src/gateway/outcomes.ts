@@ -10,7 +10,8 @@ export async function outcomeOf(hall: Hall, chatJid: string, messageId: string):
 
 export async function traced(hall: Hall, inbound: Inbound): Promise<Outcome> {
   const { chat_jid, message_id, turn_id } = inbound;
-  const calls = turn_id === null ? [] : await hall.store.read.calls({ chat_jid, turn_id, after: null, limit: 500 });
+  const calls =
+    turn_id === null ? [] : await hall.store.read.calls({ chat_jid, turn_id, after: null, limit: 500 });
   return {
     message_id,
     outcome: inbound.outcome,
@@ -22,12 +23,23 @@ export async function traced(hall: Hall, inbound: Inbound): Promise<Outcome> {
 }
 
 /** Deliveries of the answer; of the message itself when it was only mirrored. */
-async function deliveriesFor(hall: Hall, { chat_jid, message_id, turn_id }: Inbound): Promise<Outcome["deliveries"]> {
+async function deliveriesFor(
+  hall: Hall,
+  { chat_jid, message_id, turn_id }: Inbound,
+): Promise<Outcome["deliveries"]> {
   const rows = turn_id === null ? [] : await hall.store.read.messagesOfTurn(chat_jid, turn_id);
   const ids = [message_id, ...rows.map((row) => row.id)];
   const found = [];
   for (const id of ids) {
-    found.push(...(await hall.store.read.deliveries({ chat_jid, message_id: id, state: null, after: null, limit: 500 })));
+    found.push(
+      ...(await hall.store.read.deliveries({
+        chat_jid,
+        message_id: id,
+        state: null,
+        after: null,
+        limit: 500,
+      })),
+    );
   }
   return found.map(({ id, channel, address, state, external_id, attempts, last_error }) => ({
     id,

@@ -14,18 +14,28 @@ export type PreviewResult = { ok: true; preview: Preview } | { ok: false; why: s
  * The exact body of the next call, by the live assembler. With a message, as if it had just been said; it is
  * stored nowhere.
  */
-export async function previewContext(hall: Hall, chat: Chat, said: MessageRow | null, threadId: string): Promise<PreviewResult> {
+export async function previewContext(
+  hall: Hall,
+  chat: Chat,
+  said: MessageRow | null,
+  threadId: string,
+): Promise<PreviewResult> {
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return { ok: false, why: found.why };
   const head = await hall.store.read.head(chat.jid, threadId);
-  const window = await readWindow(hall, chat.jid, head);
+  const window = await readWindow(hall, chat, head);
   const meanwhile = await saidMeanwhile(hall, chat.jid, threadId, turnLane(chat.jid, threadId));
   const turnId = hall.clock.newId();
   const rows = said ? [...meanwhile, said] : meanwhile;
   const taking = await take(hall, { chat, threadId, head, path: window.path, turnId }, rows);
   const path = [...window.path, ...taking.entries];
   const notices = await hall.notices({ chat, turn_id: turnId });
-  const { request, leftOut } = requestOf(hall, chat, { path, calls: window.calls, attachments: await attachmentBytes(hall, path) }, notices);
+  const { request, leftOut } = requestOf(
+    hall,
+    chat,
+    { ...window, path, attachments: await attachmentBytes(hall, path) },
+    notices,
+  );
   const encoded = encode(found.model, request);
   const blocks = await blocksOf(hall, chat.jid, encoded);
   const hostRows = await hostRowsSince(hall, chat.jid, window.path.at(-1)?.at ?? null);

@@ -1,6 +1,13 @@
 import type { EncodedRequest, PreparedCall } from "../agent/index.js";
 import { blockId, firstBreak, shareBlocks } from "../context/index.js";
-import { type AssistantMessage, type Block, type Call, type CallEnvelope, callEndOf, type LeftOut } from "../message/index.js";
+import {
+  type AssistantMessage,
+  type Block,
+  type Call,
+  type CallEnvelope,
+  callEndOf,
+  type LeftOut,
+} from "../message/index.js";
 import type { Fact, RequestBlock, StoredRequest } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
@@ -10,7 +17,11 @@ import { sha256 } from "./rows.js";
 export type PreviousRequest = { callId: string; blocks: Block[] };
 
 /** Bytes of a request as blocks with ids, in order. */
-export async function blocksOf(hall: Hall, chatJid: string, encoded: EncodedRequest): Promise<RequestBlock[]> {
+export async function blocksOf(
+  hall: Hall,
+  chatJid: string,
+  encoded: EncodedRequest,
+): Promise<RequestBlock[]> {
   const key = await hall.store.read.blockKey(chatJid);
   if (!key) throw new Error(`chat ${chatJid} has no block key`);
   return encoded.blocks.map(({ kind, sources, text }) => {
@@ -32,7 +43,12 @@ export type ReceiptInput = {
 /** The receipt of a call about to be made: the exact bytes, before the first of them leaves. */
 export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { type: "call_started" }> {
   const { call, blocks, previous } = input;
-  const shared = previous ? shareBlocks(previous.blocks.map((block) => block.id), blocks).count : 0;
+  const shared = previous
+    ? shareBlocks(
+        previous.blocks.map((block) => block.id),
+        blocks,
+      ).count
+    : 0;
   return {
     type: "call_started",
     call: {
@@ -67,7 +83,12 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
 }
 
 /** The envelope once the answer is there, or has failed. */
-export function endedCall(started: CallEnvelope, message: AssistantMessage, firstTokenAt: number | null, now: number): CallEnvelope {
+export function endedCall(
+  started: CallEnvelope,
+  message: AssistantMessage,
+  firstTokenAt: number | null,
+  now: number,
+): CallEnvelope {
   const startedAt = Date.parse(started.started_at);
   return {
     ...started,

@@ -7,7 +7,8 @@ import { chainEntries } from "./take.js";
 import type { TurnState } from "./turnState.js";
 
 /** What the model is told of a tool that was running when we went down: it may or may not have taken effect. */
-const INTERRUPTED = "This tool was interrupted by a restart. It may or may not have taken effect; check before trying again.";
+const INTERRUPTED =
+  "This tool was interrupted by a restart. It may or may not have taken effect; check before trying again.";
 
 /**
  * A turn that a crash cut short goes on from what was written. Tool calls without a result get one that says so:
@@ -33,19 +34,32 @@ export async function interruptedTools(hall: Hall, state: TurnState, path: reado
 }
 
 async function cutCalls(hall: Hall, state: TurnState): Promise<Fact[]> {
-  const calls = await hall.store.read.calls({ chat_jid: state.chat.jid, turn_id: state.turn.id, after: null, limit: 500 });
+  const calls = await hall.store.read.calls({
+    chat_jid: state.chat.jid,
+    turn_id: state.turn.id,
+    after: null,
+    limit: 500,
+  });
   return calls
     .filter((call) => call.status === "running")
     .map((call) => ({
       type: "call_ended",
-      call: { ...call, status: "cut", error_kind: "cut", error: "the server went down while it was answering", stop_reason: "error" },
+      call: {
+        ...call,
+        status: "cut",
+        error_kind: "cut",
+        error: "the server went down while it was answering",
+        stop_reason: "error",
+      },
       leftovers: [],
     }));
 }
 
 function unanswered(path: readonly PathEntry[]) {
   const rows = path.flatMap((entry) => (entry.message ? [entry.message] : []));
-  const answered = new Set(rows.filter((row) => row.sender === "tool_result").map((row) => row.metadata.tool_use_id));
+  const answered = new Set(
+    rows.filter((row) => row.sender === "tool_result").map((row) => row.metadata.tool_use_id),
+  );
   return rows
     .filter((row) => row.sender === "tool_use" && !answered.has(row.metadata.tool_use_id))
     .map((row) => ({ row, id: String(row.metadata.tool_use_id ?? "") }));

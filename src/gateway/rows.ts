@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import type { IngestMessageMetadata, MessageRow } from "../message/index.js";
 import type { NewMessage } from "../store/store.js";
 
-type RowFields = Pick<MessageRow, "id" | "chat_jid" | "sender" | "sender_name" | "content" | "timestamp" | "message_type"> &
+type RowFields = Pick<
+  MessageRow,
+  "id" | "chat_jid" | "sender" | "sender_name" | "content" | "timestamp" | "message_type"
+> &
   Partial<NewMessage>;
 
 /** A row with everything not said at its quiet default. */

@@ -20,7 +20,12 @@ export type TakingPlace = {
 };
 
 /** What was said meanwhile, without the messages that wait for turns of their own. */
-export async function saidMeanwhile(hall: Hall, chatJid: string, threadId: string, lane: string): Promise<MessageRow[]> {
+export async function saidMeanwhile(
+  hall: Hall,
+  chatJid: string,
+  threadId: string,
+  lane: string,
+): Promise<MessageRow[]> {
   const waiting = await hall.store.read.work("turn", lane, TAKEN_AT_ONCE);
   const refs = new Set(waiting.map((work) => work.ref));
   const rows = await hall.store.read.untaken(chatJid, threadId, TAKEN_AT_ONCE);
@@ -31,7 +36,12 @@ export async function saidMeanwhile(hall: Hall, chatJid: string, threadId: strin
 export async function take(hall: Hall, place: TakingPlace, rows: readonly MessageRow[]): Promise<Taking> {
   const { chat, threadId, turnId } = place;
   const known = await hall.store.read.labels(chat.jid);
-  const { frozen, newLabels } = takeMessages({ rows, previous: { at: lastSpokenAt(place.path) }, labels: known, chat });
+  const { frozen, newLabels } = takeMessages({
+    rows,
+    previous: { at: lastSpokenAt(place.path) },
+    labels: known,
+    chat,
+  });
   const facts: Fact[] = newLabels.map((label) => ({ type: "label", chat_jid: chat.jid, ...label }));
   const at = iso(hall.clock.now());
   let head = place.head;
@@ -63,7 +73,11 @@ function lastSpokenAt(path: readonly PathEntry[]): string | null {
 }
 
 /** Rows a turn writes go on the tree in the same commit. */
-export function chainEntries(hall: Hall, state: TurnState, rows: readonly NewMessage[]): { head: string | null; facts: Fact[] } {
+export function chainEntries(
+  hall: Hall,
+  state: TurnState,
+  rows: readonly NewMessage[],
+): { head: string | null; facts: Fact[] } {
   const { chat, turn } = state;
   const at = iso(hall.clock.now());
   const facts: Fact[] = [];
@@ -73,12 +87,29 @@ export function chainEntries(hall: Hall, state: TurnState, rows: readonly NewMes
     facts.push({ type: "message", message: row });
     facts.push({
       type: "entry",
-      entry: { id, chat_jid: chat.jid, thread_id: turn.thread_id, parent: head, kind: "message", message_id: row.id, turn_id: turn.id, at, data: {} },
+      entry: {
+        id,
+        chat_jid: chat.jid,
+        thread_id: turn.thread_id,
+        parent: head,
+        kind: "message",
+        message_id: row.id,
+        turn_id: turn.id,
+        at,
+        data: {},
+      },
     });
     head = id;
   }
   if (rows.length > 0) {
-    facts.push({ type: "head", chat_jid: chat.jid, thread_id: turn.thread_id, entry_id: head, reason: "turn", at });
+    facts.push({
+      type: "head",
+      chat_jid: chat.jid,
+      thread_id: turn.thread_id,
+      entry_id: head,
+      reason: "turn",
+      at,
+    });
   }
   return { head, facts };
 }

@@ -7,16 +7,36 @@ import type { Hall } from "./hall.js";
 import { interruptedTools } from "./resume.js";
 import { saidMeanwhile, take } from "./take.js";
 import { TurnHost } from "./turnHost.js";
-import { expectCommitted, Interrupted, leaseOf, outcomeFact, StopRequested, type TurnState } from "./turnState.js";
+import {
+  expectCommitted,
+  Interrupted,
+  leaseOf,
+  outcomeFact,
+  StopRequested,
+  type TurnState,
+} from "./turnState.js";
 import { readWindow } from "./window.js";
 
 /** One piece of work to its end: the message is answered, or ends in another named outcome. */
-export async function runTurn(hall: Hall, claim: Claim, work: Work, release: boolean, signal: AbortSignal): Promise<void> {
+export async function runTurn(
+  hall: Hall,
+  claim: Claim,
+  work: Work,
+  release: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const trigger = await hall.store.read.message(work.chat_jid, work.ref);
   const inbound = await hall.store.read.inbound(work.chat_jid, work.ref);
   const chat = await hall.store.read.chat(work.chat_jid);
   if (!trigger || !chat || inbound?.outcome !== "pending") return drop(hall, claim, work, release);
-  if (trigger.deleted_at) return drop(hall, claim, work, release, outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null));
+  if (trigger.deleted_at)
+    return drop(
+      hall,
+      claim,
+      work,
+      release,
+      outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null),
+    );
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) {
     const news = hall.hostMessages.facts(chat, `The assistant cannot answer: ${found.why}`);
@@ -25,22 +45,37 @@ export async function runTurn(hall: Hall, claim: Claim, work: Work, release: boo
   const state = await begin(hall, { claim, work, release, chat, trigger, model: found.model });
   hall.log("info", "turn.started", { chat: chat.jid, turn: state.turn.id, message: trigger.id });
   const host = new TurnHost(hall, state);
-  const end = await runAgent(host, hall.tools, { steps: hall.limits.steps, attempts: hall.limits.attempts }, signal);
+  const end = await runAgent(
+    host,
+    hall.tools,
+    { steps: hall.limits.steps, attempts: hall.limits.attempts },
+    signal,
+  );
   await host.saved();
   switch (end.status) {
     case "answered":
       return;
     case "stopped":
-      if (!(signal.reason instanceof StopRequested)) throw new Interrupted("the server is going down, or lost its lease");
+      if (!(signal.reason instanceof StopRequested))
+        throw new Interrupted("the server is going down, or lost its lease");
       return host.finish("stopped", "stopped", []);
     case "failed": {
       const why = end.message.error ?? "the model gave no reason";
-      const news = hall.hostMessages.facts(chat, `The assistant could not answer: ${why}`, { error_kind: end.message.errorKind ?? "unknown" }, state.turn.id);
+      const news = hall.hostMessages.facts(
+        chat,
+        `The assistant could not answer: ${why}`,
+        { error_kind: end.message.errorKind ?? "unknown" },
+        state.turn.id,
+      );
       return host.finish("failed", why, news);
     }
     case "out_of_steps": {
       const why = `it took more than ${hall.limits.steps} steps`;
-      return host.finish("failed", why, hall.hostMessages.facts(chat, `The assistant gave up: ${why}.`, {}, state.turn.id));
+      return host.finish(
+        "failed",
+        why,
+        hall.hostMessages.facts(chat, `The assistant gave up: ${why}.`, {}, state.turn.id),
+      );
     }
   }
 }
@@ -48,7 +83,9 @@ export async function runTurn(hall: Hall, claim: Claim, work: Work, release: boo
 /** The work has nothing left to do. */
 async function drop(hall: Hall, claim: Claim, work: Work, release: boolean, ...facts: Fact[]): Promise<void> {
   const { lane, fence } = claim;
-  expectCommitted(await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }));
+  expectCommitted(
+    await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }),
+  );
 }
 
 /** Start the turn, or go on with the one a crash cut short. */
@@ -67,7 +104,7 @@ async function begin(hall: Hall, given: Omit<TurnState, "turn" | "notices" | "he
     ended_at: null,
   };
   const head = await hall.store.read.head(chat.jid, threadId);
-  const { path } = await readWindow(hall, chat.jid, head);
+  const { path } = await readWindow(hall, chat, head);
   const notices = await hall.notices({ chat, turn_id: turn.id });
   const state = { ...given, turn, notices, head };
   const opening = resumed ? await interruptedTools(hall, state, path) : await takeRows(hall, state, path);
@@ -79,7 +116,11 @@ async function takeRows(hall: Hall, state: TurnState, path: readonly PathEntry[]
   const { chat, turn, trigger, claim } = state;
   const meanwhile = await saidMeanwhile(hall, chat.jid, turn.thread_id, claim.lane);
   const rows = await fetchAttachments(hall, [...meanwhile.filter((row) => row.id !== trigger.id), trigger]);
-  const taking = await take(hall, { chat, threadId: turn.thread_id, head: state.head, path, turnId: turn.id }, rows);
+  const taking = await take(
+    hall,
+    { chat, threadId: turn.thread_id, head: state.head, path, turnId: turn.id },
+    rows,
+  );
   return { head: taking.head, facts: [{ type: "turn_started", turn } as Fact, ...taking.facts] };
 }
 

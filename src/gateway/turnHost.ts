@@ -36,7 +36,7 @@ export class TurnHost implements AgentHost {
 
   async request() {
     const { hall, state } = this;
-    const window = await readWindow(hall, state.chat.jid, state.head);
+    const window = await readWindow(hall, state.chat, state.head);
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
     const { request, leftOut } = requestOf(hall, state.chat, window, state.notices);
     this.leftOut = [...leftOut, ...this.hostRows];
@@ -193,7 +193,13 @@ export class TurnHost implements AgentHost {
 
   private deliveries(row: NewMessage): Fact[] {
     const thread = this.state.trigger.metadata.thread_id;
-    return deliveriesOf(row, this.state.chat, null, typeof thread === "string" ? thread : null, this.hall.clock);
+    return deliveriesOf(
+      row,
+      this.state.chat,
+      null,
+      typeof thread === "string" ? thread : null,
+      this.hall.clock,
+    );
   }
 
   private async lastRequest(): Promise<PreviousRequest | null> {

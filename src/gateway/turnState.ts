@@ -47,7 +47,15 @@ export function outcomeFact(
   turnId: string | null,
 ): Fact {
   const at = iso(hall.clock.now());
-  return { type: "outcome", chat_jid: message.chat_jid, message_id: message.id, outcome, reason, turn_id: turnId, at };
+  return {
+    type: "outcome",
+    chat_jid: message.chat_jid,
+    message_id: message.id,
+    outcome,
+    reason,
+    turn_id: turnId,
+    at,
+  };
 }
 
 export function expectCommitted(result: CommitResult): void {
@@ -62,4 +70,3 @@ export function expectCommitted(result: CommitResult): void {
       throw new Error(`the turn wrote message ${result.message.id} twice`);
   }
 }
-

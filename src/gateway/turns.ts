@@ -14,7 +14,9 @@ export class Turns {
   private readonly lanes: Lanes;
 
   constructor(private readonly hall: Hall) {
-    this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, controller) => this.runLane(claim, controller));
+    this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, controller) =>
+      this.runLane(claim, controller),
+    );
   }
 
   start(): void {
@@ -35,12 +37,14 @@ export class Turns {
   private async runLane(claim: Claim, controller: AbortController): Promise<void> {
     for (const [index, work] of claim.work.entries()) {
       const release = index === claim.work.length - 1;
-      if (controller.signal.aborted && !(controller.signal.reason instanceof StopRequested)) throw controller.signal.reason;
+      if (controller.signal.aborted && !(controller.signal.reason instanceof StopRequested))
+        throw controller.signal.reason;
       const signal = controller.signal.aborted ? new AbortController().signal : controller.signal;
       try {
         await runTurn(this.hall, claim, work, release, signal);
       } catch (error) {
-        if (error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable) throw error;
+        if (error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable)
+          throw error;
         return this.setAside(claim, work, error);
       }
     }
@@ -50,7 +54,12 @@ export class Turns {
   private async setAside(claim: Claim, work: Work, error: unknown): Promise<void> {
     const { hall } = this;
     const why = error instanceof Error ? error.message : String(error);
-    hall.log("error", "turn.error", { lane: claim.lane, message: work.ref, why, stack: error instanceof Error ? (error.stack ?? "") : "" });
+    hall.log("error", "turn.error", {
+      lane: claim.lane,
+      message: work.ref,
+      why,
+      stack: error instanceof Error ? (error.stack ?? "") : "",
+    });
     const { lane, fence } = claim;
     const lease = { lane, fence };
     if (work.attempts + 1 < TRIES) {
@@ -61,10 +70,20 @@ export class Turns {
     const chat = await hall.store.read.chat(work.chat_jid);
     const turn = await hall.store.read.runningTurn(work.chat_jid);
     const facts = [
-      ...(chat ? hall.hostMessages.facts(chat, "The assistant could not answer: something went wrong on our side.") : []),
+      ...(chat
+        ? hall.hostMessages.facts(chat, "The assistant could not answer: something went wrong on our side.")
+        : []),
       ...(message ? [outcomeFact(hall, message, "failed", why, turn?.id ?? null)] : []),
       ...(turn
-        ? [{ type: "turn_ended", turn_id: turn.id, chat_jid: turn.chat_jid, status: "failed", at: new Date(hall.clock.now()).toISOString() } as const]
+        ? [
+            {
+              type: "turn_ended",
+              turn_id: turn.id,
+              chat_jid: turn.chat_jid,
+              status: "failed",
+              at: new Date(hall.clock.now()).toISOString(),
+            } as const,
+          ]
         : []),
     ];
     expectCommitted(await hall.store.settle({ lease, done: [work.id], later: [], release: true, facts }));

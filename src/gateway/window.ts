@@ -5,15 +5,16 @@ import type { Chat, LeftOut, MessageRow } from "../message/index.js";
 import type { Hall } from "./hall.js";
 
 /** A thread as it stands on the tree: its path, and what goes with it. */
-export type Window = Pick<ContextInput, "path" | "calls" | "attachments">;
+export type Window = Pick<ContextInput, "path" | "calls" | "attachments" | "originals">;
 
 /** Walk back from the head. Costs the window, not the history. */
-export async function readWindow(hall: Hall, chatJid: string, head: string | null): Promise<Window> {
-  const path = head === null ? [] : await hall.store.read.path(chatJid, head, hall.limits.window);
+export async function readWindow(hall: Hall, chat: Chat, head: string | null): Promise<Window> {
+  const path = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
   const callIds = new Set(path.flatMap((entry) => (entry.message?.call_id ? [entry.message.call_id] : [])));
   const answered = await hall.store.read.callParts([...callIds]);
   const calls = new Map(answered.map((known) => [known.call.id, known]));
-  return { path, calls, attachments: await attachmentBytes(hall, path) };
+  const originals = chat.edits === "rewrite" ? new Map() : await wordsReadFirst(hall, path);
+  return { path, calls, attachments: await attachmentBytes(hall, path), originals };
 }
 
 /** What the model is asked, built by the one assembler. Live turns and previews both come through here. */
@@ -34,7 +35,10 @@ export function requestOf(
 }
 
 /** Bytes the model gets to see: images, sound and text that came with the messages of a path. */
-export async function attachmentBytes(hall: Hall, path: readonly PathEntry[]): Promise<Map<string, Uint8Array>> {
+export async function attachmentBytes(
+  hall: Hall,
+  path: readonly PathEntry[],
+): Promise<Map<string, Uint8Array>> {
   const bytes = new Map<string, Uint8Array>();
   const hashes = path.flatMap((entry) => hashesOf(entry.message));
   for (const sha256 of new Set(hashes)) {
@@ -42,6 +46,18 @@ export async function attachmentBytes(hall: Hall, path: readonly PathEntry[]): P
     if (found) bytes.set(sha256, found);
   }
   return bytes;
+}
+
+/** What the model read of messages that were edited since: a request goes on saying what the ones before it said. */
+async function wordsReadFirst(hall: Hall, path: readonly PathEntry[]): Promise<Map<string, string>> {
+  const originals = new Map<string, string>();
+  for (const { message, data } of path) {
+    if (!message || message.revision === 0 || message.revision === data.revision) continue;
+    const revisions = await hall.store.read.revisions(message.chat_jid, message.id);
+    const first = revisions.find(({ revision }) => revision === data.revision)?.content;
+    if (typeof first === "string") originals.set(message.id, first);
+  }
+  return originals;
 }
 
 function hashesOf(row: MessageRow | null): string[] {

@@ -65,7 +65,12 @@ function answer(messages: WireMessage[]): unknown[] {
   });
   const usage = { choices: [], usage: { prompt_tokens: 10 * messages.length, completion_tokens: 7 } };
   if (lastWords(messages).includes("use a tool")) {
-    const call = { index: 0, id: `call_${messages.length}`, type: "function", function: { name: "clock", arguments: "{}" } };
+    const call = {
+      index: 0,
+      id: `call_${messages.length}`,
+      type: "function",
+      function: { name: "clock", arguments: "{}" },
+    };
     return [chunk({ role: "assistant", tool_calls: [call] }), chunk({}, "tool_calls"), usage];
   }
   const words = `I have read ${messages.length} messages. `.split(/(?<= )/);

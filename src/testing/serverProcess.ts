@@ -65,7 +65,9 @@ export class ServerProcess {
       };
       child.stdout.on("data", hear);
       child.stderr.on("data", hear);
-      child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${this.printed.slice(-2000)}`)));
+      child.once("exit", (code) =>
+        reject(new Error(`the server ended with ${code}:\n${this.printed.slice(-2000)}`)),
+      );
     });
   }
 
@@ -86,7 +88,12 @@ export class ServerProcess {
   }
 
   /** One request with the owner's token; the body is sent and read as JSON. */
-  async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answered> {
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answered> {
     const response = await fetch(`${this.baseUrl}${path}`, {
       method,
       headers: {
@@ -98,10 +105,19 @@ export class ServerProcess {
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") === true;
-    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : { text } };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text ? JSON.parse(text) : { text },
+    };
   }
 
-  submit(chat: string, content: string, metadata: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<Answered> {
+  submit(
+    chat: string,
+    content: string,
+    metadata: Record<string, unknown> = {},
+    more: Record<string, unknown> = {},
+  ): Promise<Answered> {
     return this.ask("POST", `/v1/chats/${encodeURIComponent(chat)}/submit`, {
       content,
       msg_metadata: spoken(metadata),
@@ -112,7 +128,10 @@ export class ServerProcess {
   /** Wait until a message has a terminal outcome, and give it. */
   async outcome(chat: string, id: unknown): Promise<Record<string, unknown>> {
     for (let tries = 0; tries < 600; tries++) {
-      const { status, body } = await this.ask("GET", `/v1/chats/${encodeURIComponent(chat)}/messages/${id}/outcome`);
+      const { status, body } = await this.ask(
+        "GET",
+        `/v1/chats/${encodeURIComponent(chat)}/messages/${id}/outcome`,
+      );
       if (status !== 200) throw new Error(`no outcome: ${JSON.stringify(body)}`);
       if (body.outcome !== "pending") return body;
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -124,7 +143,10 @@ export class ServerProcess {
   async messages(chat: string): Promise<Record<string, unknown>[]> {
     const all: Record<string, unknown>[] = [];
     for (let after: unknown = 0; after !== null; ) {
-      const { body } = await this.ask("GET", `/v1/chats/${encodeURIComponent(chat)}/messages?limit=500&after_seq=${after}`);
+      const { body } = await this.ask(
+        "GET",
+        `/v1/chats/${encodeURIComponent(chat)}/messages?limit=500&after_seq=${after}`,
+      );
       all.push(...(body.messages as Record<string, unknown>[]));
       after = body.next;
     }
@@ -150,7 +172,9 @@ export async function freePort(): Promise<number> {
     probe.once("error", reject);
     probe.listen(0, "127.0.0.1", () => {
       const address = probe.address();
-      probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+      probe.close(() =>
+        address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
+      );
     });
   });
 }

@@ -36,7 +36,10 @@ export async function log(
 ): Promise<void> {
   const paint = painter(out.colour);
   const showNewest = async (): Promise<number> => {
-    const { messages } = await client.messages(chat, { before_seq: Number.MAX_SAFE_INTEGER, limit: options.count });
+    const { messages } = await client.messages(chat, {
+      before_seq: Number.MAX_SAFE_INTEGER,
+      limit: options.count,
+    });
     for (const row of messages) out.result(row, transcriptLine(row, paint));
     return messages.at(-1)?.seq ?? 0;
   };
@@ -44,7 +47,8 @@ export async function log(
   await listening(client, chat, async (events) => {
     let last = await showNewest();
     for await (const event of events) {
-      if ((event.type !== "message" && event.type !== "host") || !event.message || event.message.seq <= last) continue;
+      if ((event.type !== "message" && event.type !== "host") || !event.message || event.message.seq <= last)
+        continue;
       last = event.message.seq;
       out.result(event.message, transcriptLine(event.message, paint));
     }
@@ -54,10 +58,18 @@ export async function log(
 type Events = ReturnType<Client["events"]>;
 
 /** Acts once the stream is open, so that nothing said from then on is missed. */
-async function listening(client: Client, chat: string, act: (events: Events) => Promise<void>): Promise<void> {
+async function listening(
+  client: Client,
+  chat: string,
+  act: (events: Events) => Promise<void>,
+): Promise<void> {
   const stop = new AbortController();
   const { promise: opened, resolve } = withResolvers();
-  const events = client.events({ chat, signal: stop.signal, onState: (state) => state === "open" && resolve() });
+  const events = client.events({
+    chat,
+    signal: stop.signal,
+    onState: (state) => state === "open" && resolve(),
+  });
   const first = events.next();
   try {
     await Promise.race([opened, first]);
@@ -82,7 +94,11 @@ async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Pr
   }, WAIT_MS);
   try {
     for await (const event of events) {
-      if ((event.type === "message" || event.type === "host") && event.message && event.message.id !== answer.message_id) {
+      if (
+        (event.type === "message" || event.type === "host") &&
+        event.message &&
+        event.message.id !== answer.message_id
+      ) {
         rows.push(event.message);
         if (!out.json) out.line(transcriptLine(event.message, paint));
       }

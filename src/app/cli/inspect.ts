@@ -5,7 +5,12 @@ import { CommandFailed, columns, type Output } from "./output.js";
 import { plain } from "./transcript.js";
 
 /** What the model saw: a call's receipt, or its exact bytes. */
-export async function call({ client }: Connection, id: string, out: Output, options: { raw: boolean }): Promise<void> {
+export async function call(
+  { client }: Connection,
+  id: string,
+  out: Output,
+  options: { raw: boolean },
+): Promise<void> {
   if (options.raw) {
     process.stdout.write(await client.requestBytes(id));
     return;
@@ -28,7 +33,15 @@ export async function calls({ client }: Connection, chat: string, out: Output): 
   if (out.json) return out.result(found, "");
   if (found.length === 0) return out.line(`No calls yet in ${chat}. Say something: longhand send hello`);
   out.line(
-    columns(found.map((each) => [each.id, `${each.provider}/${each.model}`, each.status, `${each.request_size} bytes`, each.started_at])),
+    columns(
+      found.map((each) => [
+        each.id,
+        `${each.provider}/${each.model}`,
+        each.status,
+        `${each.request_size} bytes`,
+        each.started_at,
+      ]),
+    ),
   );
 }
 
@@ -41,7 +54,12 @@ export async function context({ client }: Connection, chat: string, out: Output)
 }
 
 /** Why a message was answered, or why not. */
-export async function why({ client }: Connection, id: string, out: Output, chat: string | undefined): Promise<void> {
+export async function why(
+  { client }: Connection,
+  id: string,
+  out: Output,
+  chat: string | undefined,
+): Promise<void> {
   const jids = chat ? [chat] : (await client.chats({ limit: 500 })).chats.map((known) => known.jid);
   for (const jid of jids) {
     const outcome = await client.outcome(jid, id).catch((error: unknown) => {
@@ -66,7 +84,9 @@ function explain(chat: string, outcome: Outcome): string {
 
 function header(receipt: Call): string {
   const { usage, cost } = receipt;
-  const tokens = usage ? `${usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens} tokens in, ${usage.output_tokens} out` : "no usage";
+  const tokens = usage
+    ? `${usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens} tokens in, ${usage.output_tokens} out`
+    : "no usage";
   const money = cost ? `$${cost.total.toFixed(4)}` : "cost unknown";
   return [
     `${receipt.provider}/${receipt.model} · ${receipt.status}${receipt.stop_reason ? ` (${receipt.stop_reason})` : ""} · ${tokens} · ${money}`,

@@ -37,7 +37,8 @@ cli
     connected(options, async (connection, out) => {
       const { log } = await import("./conversation.js");
       const count = Number(options.count);
-      if (!Number.isInteger(count) || count < 1 || count > 500) throw new CommandFailed(2, "--count takes a number from 1 to 500.");
+      if (!Number.isInteger(count) || count < 1 || count > 500)
+        throw new CommandFailed(2, "--count takes a number from 1 to 500.");
       await log(connection, chatOf(options), out, { count, follow: options.follow === true });
     }),
   );
@@ -56,14 +57,18 @@ cli
   .command("calls", "The calls of a chat")
   .option("--chat <jid>", "Which chat", { default: "home" })
   .action((options: Common) =>
-    connected(options, async (connection, out) => (await import("./inspect.js")).calls(connection, chatOf(options), out)),
+    connected(options, async (connection, out) =>
+      (await import("./inspect.js")).calls(connection, chatOf(options), out),
+    ),
   );
 
 cli
   .command("context", "What the model would see now")
   .option("--chat <jid>", "Which chat", { default: "home" })
   .action((options: Common) =>
-    connected(options, async (connection, out) => (await import("./inspect.js")).context(connection, chatOf(options), out)),
+    connected(options, async (connection, out) =>
+      (await import("./inspect.js")).context(connection, chatOf(options), out),
+    ),
   );
 
 cli
@@ -78,7 +83,12 @@ cli
 cli.command("chats", "All chats").action((options: Common) =>
   connected(options, async ({ client }, out) => {
     const { chats } = await client.chats({ limit: 500 });
-    const rows = chats.map((chat) => [chat.jid, chat.name, `trigger ${JSON.stringify(chat.trigger)}`, chat.bindings.map(({ address }) => address).join(" ")]);
+    const rows = chats.map((chat) => [
+      chat.jid,
+      chat.name,
+      `trigger ${JSON.stringify(chat.trigger)}`,
+      chat.bindings.map(({ address }) => address).join(" "),
+    ]);
     out.result(chats, columns(rows));
   }),
 );
@@ -140,7 +150,10 @@ function fail(error: unknown): number {
   return 1;
 }
 
-async function connected(options: Common, action: (connection: Connection, out: Output) => Promise<void>): Promise<void> {
+async function connected(
+  options: Common,
+  action: (connection: Connection, out: Output) => Promise<void>,
+): Promise<void> {
   const { connect } = await import("./connect.js");
   const { ApiProblem } = await import("../client/index.js");
   const connection = connect(process.env);

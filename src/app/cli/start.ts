@@ -37,7 +37,10 @@ export async function start(env: Env): Promise<void> {
     version: version(),
     pageFolder: fileURLToPath(new URL("../../web", import.meta.url)),
     hosts: isLoopback(settings.host) ? ["localhost", "127.0.0.1", "[::1]", settings.host] : null,
-    report: (error) => logger(env)("error", "request.error", { why: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    report: (error) =>
+      logger(env)("error", "request.error", {
+        why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
   });
   const address = await server.listen({ host: settings.host, port: settings.port });
   const stop = once(async () => {
@@ -45,7 +48,8 @@ export async function start(env: Env): Promise<void> {
     await gateway.stop(GRACE_MS);
     await store.close();
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop().then(() => process.exit(0)));
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => void stop().then(() => process.exit(0)));
   process.stdout.write(welcome(address, tokens.loginCode(), model, settings.data));
 }
 

@@ -5,7 +5,9 @@ import { Problem } from "./problem.js";
 export async function identify(tokens: Tokens, header: string | undefined): Promise<Identity> {
   const secret = /^Bearer +([!-~]+) *$/i.exec(header ?? "")?.[1];
   if (!secret) {
-    throw unauthorised("Send the token as `Authorization: Bearer …`; it is in the file `token` of the data folder.");
+    throw unauthorised(
+      "Send the token as `Authorization: Bearer …`; it is in the file `token` of the data folder.",
+    );
   }
   const identity = await tokens.identify(secret);
   if (!identity) throw unauthorised("This token is not known here; it may have been removed.");
@@ -16,7 +18,10 @@ export async function identify(tokens: Tokens, header: string | undefined): Prom
 export function requireScope(identity: Identity, scope: Scope, source: string | null = null): void {
   if (covers(identity.scopes, scope, source)) return;
   const needed = scope === "ingest" ? `ingest:${source ?? "<source>"}` : scope;
-  throw new Problem(403, `This needs the scope "${needed}"; the token has: ${identity.scopes.join(", ") || "none"}.`);
+  throw new Problem(
+    403,
+    `This needs the scope "${needed}"; the token has: ${identity.scopes.join(", ") || "none"}.`,
+  );
 }
 
 export function unauthorised(detail: string): Problem {

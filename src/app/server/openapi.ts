@@ -10,7 +10,11 @@ export function openApi(routes: readonly Route[], version: string): Record<strin
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Longhand", version, description: "The message layer for AI assistants that live in people's chats." },
+    info: {
+      title: "Longhand",
+      version,
+      description: "The message layer for AI assistants that live in people's chats.",
+    },
     paths,
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
@@ -47,7 +51,12 @@ function operation(route: Route): Record<string, unknown> {
 }
 
 function pathParameters(path: string): Record<string, unknown>[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
 }
 
 function queryParameters(query: z.ZodType | undefined): Record<string, unknown>[] {

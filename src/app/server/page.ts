@@ -28,7 +28,10 @@ export async function pageFile(folder: string, path: string): Promise<PageFile |
   if (!name.startsWith(normalize(folder) + sep) || !type) return null;
   try {
     const caching = path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache";
-    return { bytes: await readFile(name), headers: { ...PAGE_HEADERS, "content-type": type, "cache-control": caching } };
+    return {
+      bytes: await readFile(name),
+      headers: { ...PAGE_HEADERS, "content-type": type, "cache-control": caching },
+    };
   } catch {
     return null;
   }

@@ -7,14 +7,22 @@ const MAX = Number.MAX_SAFE_INTEGER;
 export const queryInt = (min: number, max: number) =>
   z
     .string()
-    .refine((text) => wholeNumber(text) >= min && wholeNumber(text) <= max, `expected a whole number from ${min} to ${max}`)
+    .refine(
+      (text) => wholeNumber(text) >= min && wholeNumber(text) <= max,
+      `expected a whole number from ${min} to ${max}`,
+    )
     .transform(wholeNumber);
 
 export const limit = queryInt(1, 500).default(100);
 export const seq = queryInt(0, MAX);
 
 /** A list under the last word of its path, and where to go on. */
-export function page<Item>(word: string, items: Item[], size: number, next: (last: Item) => unknown): Record<string, unknown> {
+export function page<Item>(
+  word: string,
+  items: Item[],
+  size: number,
+  next: (last: Item) => unknown,
+): Record<string, unknown> {
   const last = items.at(-1);
   return { [word]: items, next: last !== undefined && items.length === size ? next(last) : null };
 }

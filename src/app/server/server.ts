@@ -1,5 +1,10 @@
 import { isUtf8 } from "node:buffer";
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from "fastify";
 import { type Identity, StoreUnavailable } from "../../gateway/index.js";
 import { identify, requireScope } from "./auth.js";
 import { openApi } from "./openapi.js";
@@ -14,7 +19,13 @@ import { operateRoutes } from "./routes/operate.js";
 import { serveEvents, startOf } from "./streams.js";
 
 const BODY_LIMIT = 32 * 1024 * 1024;
-const ROUTES: readonly Route[] = [...chatRoutes, ...ingestRoutes, ...messageRoutes, ...callRoutes, ...operateRoutes];
+const ROUTES: readonly Route[] = [
+  ...chatRoutes,
+  ...ingestRoutes,
+  ...messageRoutes,
+  ...callRoutes,
+  ...operateRoutes,
+];
 
 export type ServerOptions = Served & {
   version: string;
@@ -51,7 +62,8 @@ function serve(app: FastifyInstance, route: Route, served: ServerOptions): void 
     method: route.method,
     url: route.path,
     handler: async (request, reply) => {
-      const identity = route.scope === "open" ? NOBODY : await identify(served.tokens, request.headers.authorization);
+      const identity =
+        route.scope === "open" ? NOBODY : await identify(served.tokens, request.headers.authorization);
       if (route.scope !== "open" && route.scope !== "source") requireScope(identity, route.scope);
       const answer = await route.handle(served, {
         params: request.params as Record<string, string>,
@@ -102,7 +114,9 @@ function serveWebhooks(app: FastifyInstance, { gateway }: ServerOptions): void {
     handler: async (request, reply) => {
       const webhook = gateway.channel(request.params.name)?.webhook;
       if (!webhook) throw unknown("channel with a webhook");
-      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, one(value)]));
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, one(value)]),
+      );
       const answer = await webhook({
         method: request.method,
         headers,
@@ -131,7 +145,8 @@ function readJson(app: FastifyInstance): void {
 /** A page elsewhere must not talk to us through somebody's browser, under whatever name it resolved us. */
 function guard(request: FastifyRequest, hosts: readonly string[] | null): void {
   const host = hostName(request.headers.host ?? "");
-  if (hosts && !hosts.includes(host)) throw new Problem(403, `This server does not answer to the name "${host}".`);
+  if (hosts && !hosts.includes(host))
+    throw new Problem(403, `This server does not answer to the name "${host}".`);
   const { origin } = request.headers;
   if (origin === undefined || origin === "") return;
   const from = URL.canParse(origin) ? new URL(origin).host : null;
@@ -164,13 +179,17 @@ function fail(error: unknown, reply: FastifyReply, report: (error: unknown) => v
     .send(JSON.stringify(problem));
 }
 
-function problemOf(error: FastifyError | Problem | StoreUnavailable, report: (error: unknown) => void): Problem {
+function problemOf(
+  error: FastifyError | Problem | StoreUnavailable,
+  report: (error: unknown) => void,
+): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreUnavailable) return new Problem(503, error.message, [], { "retry-after": "1" });
   const status = "statusCode" in error ? error.statusCode : undefined;
   if (status === 413) return new Problem(413, `The body is larger than ${BODY_LIMIT} bytes.`);
   if (status === 415) return new Problem(415, "Send the body as application/json.");
-  if (status !== undefined && status >= 400 && status < 500) return invalid([{ path: "", reason: error.message }]);
+  if (status !== undefined && status >= 400 && status < 500)
+    return invalid([{ path: "", reason: error.message }]);
   report(error);
   return new Problem(500, "It was written to the log.");
 }

@@ -7,15 +7,26 @@ const HEARTBEAT_MS = 15_000;
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
 /** The cursor a stream starts after: the one asked for, or now. */
-export async function startOf(gateway: Gateway, after: string | undefined, lastEventId: string | undefined): Promise<string | null> {
+export async function startOf(
+  gateway: Gateway,
+  after: string | undefined,
+  lastEventId: string | undefined,
+): Promise<string | null> {
   const asked = lastEventId || after;
   if (!asked) return gateway.events.now();
   if (isCursor(asked)) return asked;
-  throw invalid([{ path: lastEventId ? "Last-Event-ID" : "after", reason: "expected the id of an earlier event" }]);
+  throw invalid([
+    { path: lastEventId ? "Last-Event-ID" : "after", reason: "expected the id of an earlier event" },
+  ]);
 }
 
 /** Server-sent events: everything after a cursor, then everything to come. */
-export async function serveEvents(gateway: Gateway, after: string | null, chatJid: string | null, response: ServerResponse): Promise<void> {
+export async function serveEvents(
+  gateway: Gateway,
+  after: string | null,
+  chatJid: string | null,
+  response: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
   response.on("close", () => gone.abort());
   response.writeHead(200, {

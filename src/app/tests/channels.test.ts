@@ -17,7 +17,9 @@ describe("the signed webhook channel", () => {
       response.writeHead(503, { "retry-after": "0" }).end();
       return;
     }
-    const event = new Webhook(SECRET).verify(body, request.headers as Record<string, string>) as { data: Record<string, unknown> };
+    const event = new Webhook(SECRET).verify(body, request.headers as Record<string, string>) as {
+      data: Record<string, unknown>;
+    };
     received.push({ id: String(request.headers["webhook-id"]), data: event.data });
     response.writeHead(200).end("{}");
   });
@@ -58,7 +60,8 @@ describe("the signed webhook channel", () => {
     msg_metadata: { sender_id: "shop:42", sender_display_name: "Ash", sender_type: "human" },
   });
   const delivered = async (count: number) => {
-    for (let tries = 0; received.length < count && tries < 400; tries++) await new Promise((resolve) => setTimeout(resolve, 25));
+    for (let tries = 0; received.length < count && tries < 400; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 25));
     return received;
   };
 
@@ -96,7 +99,11 @@ describe("the signed webhook channel", () => {
 
   it("refuses what is not signed by us both, and stores nothing of it", async () => {
     const before = (await server.messages("hooked")).length;
-    const forged = await push("evt-2", said("forged"), `whsec_${Buffer.from("another secret entirely, thirty2").toString("base64")}`);
+    const forged = await push(
+      "evt-2",
+      said("forged"),
+      `whsec_${Buffer.from("another secret entirely, thirty2").toString("base64")}`,
+    );
     expect(forged.status).toBe(401);
     expect(await server.messages("hooked")).toHaveLength(before);
   });

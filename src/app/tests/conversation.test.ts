@@ -17,7 +17,14 @@ describe("a first conversation", () => {
     await server.down("SIGTERM");
 
     const store = await openSqlite({ path: server.database });
-    const rows = await store.read.messages({ chat_jid: "home", after_seq: 0, before_seq: null, limit: 100, message_type: null, sender: null });
+    const rows = await store.read.messages({
+      chat_jid: "home",
+      after_seq: 0,
+      before_seq: null,
+      limit: 100,
+      message_type: null,
+      sender: null,
+    });
     const calls = await store.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 10 });
     const answers = await store.read.callParts(calls.map((call) => call.id));
     await store.close();
@@ -52,12 +59,16 @@ describe("a first conversation", () => {
     const { body: list } = await server.ask("GET", "/v1/chats/home/calls");
     for (const { id } of list.calls as { id: string }[]) {
       const { body: call } = await server.ask("GET", `/v1/calls/${id}`);
-      const request = await fetch(`${server.baseUrl}/v1/calls/${id}/request`, { headers: { authorization: `Bearer ${server.token}` } });
+      const request = await fetch(`${server.baseUrl}/v1/calls/${id}/request`, {
+        headers: { authorization: `Bearer ${server.token}` },
+      });
       const bytes = new Uint8Array(await request.arrayBuffer());
       const blocks = call.blocks as { size: number; kind: string; sources: { type: string; id: string }[] }[];
       expect(blocks.reduce((sum, block) => sum + block.size, 0)).toBe(bytes.length);
       expect(call.request_size).toBe(bytes.length);
-      expect(blocks.filter((block) => block.kind === "message").every((block) => block.sources.length > 0)).toBe(true);
+      expect(
+        blocks.filter((block) => block.kind === "message").every((block) => block.sources.length > 0),
+      ).toBe(true);
       expect(JSON.parse(new TextDecoder().decode(bytes)).model).toBe("demo");
     }
   });

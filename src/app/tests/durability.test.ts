@@ -20,7 +20,9 @@ describe("a server that is killed again and again", () => {
             const content = `message ${number++}`;
             // The platform tries again until it is told 2xx: every third message is sent twice.
             for (let tries = number % 3 === 0 ? 2 : 1; tries > 0; tries--) {
-              const answer = await server.submit("torture", content, { external_message_id: content }).catch(() => null);
+              const answer = await server
+                .submit("torture", content, { external_message_id: content })
+                .catch(() => null);
               if (answer?.status === 202) acknowledged.set(content, Number(answer.body.seq));
             }
           }
@@ -40,7 +42,9 @@ describe("a server that is killed again and again", () => {
       expect(bySeq.size).toBe(rows.length);
       expect(rows.map((row) => row.seq)).toEqual(rows.map((_, index) => index + 1));
       expect(acknowledged.size).toBeGreaterThan(1000);
-      console.log(`${KILLS} kills, ${acknowledged.size} acknowledged messages, ${lost.length} lost, ${rows.length - bySeq.size} doubled`);
+      console.log(
+        `${KILLS} kills, ${acknowledged.size} acknowledged messages, ${lost.length} lost, ${rows.length - bySeq.size} doubled`,
+      );
     } finally {
       await server.dispose();
     }
@@ -51,7 +55,9 @@ describe("a server that is killed again and again", () => {
     try {
       const asked: string[] = [];
       for (let round = 0; round < 6; round++) {
-        const { body } = await server.submit("home", `question ${round}`, { external_message_id: `q-${round}` });
+        const { body } = await server.submit("home", `question ${round}`, {
+          external_message_id: `q-${round}`,
+        });
         asked.push(String(body.message_id));
         await new Promise((resolve) => setTimeout(resolve, 40 * round));
         await server.down("SIGKILL");
@@ -92,7 +98,11 @@ describe("a server that cannot store", () => {
 
   it("stores all of a message or nothing of it", async () => {
     const before = (await server.messages("quiet")).length;
-    const bad = { content: "half", msg_metadata: spoken(), attachments: [{ name: "a.txt", mime_type: "text/plain" }] };
+    const bad = {
+      content: "half",
+      msg_metadata: spoken(),
+      attachments: [{ name: "a.txt", mime_type: "text/plain" }],
+    };
     expect((await server.ask("POST", "/v1/chats/quiet/submit", bad)).status).toBe(422);
     expect(await server.messages("quiet")).toHaveLength(before);
   });

@@ -4,7 +4,13 @@ import { ServerProcess } from "../../testing/serverProcess.js";
 type SeenEvent = { id: string | null; event: string; data: Record<string, unknown> };
 
 /** Reads server-sent events until told to stop; gives what was complete by then. */
-async function readStream(url: string, token: string, lastId: string | null, until: (seen: SeenEvent[]) => boolean, maxBytes = Number.POSITIVE_INFINITY) {
+async function readStream(
+  url: string,
+  token: string,
+  lastId: string | null,
+  until: (seen: SeenEvent[]) => boolean,
+  maxBytes = Number.POSITIVE_INFINITY,
+) {
   const cut = new AbortController();
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { "last-event-id": lastId }) },
@@ -23,9 +29,11 @@ async function readStream(url: string, token: string, lastId: string | null, unt
       for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
         const lines = text.slice(0, end).split("\n");
         text = text.slice(end + 2);
-        const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? null;
+        const field = (name: string) =>
+          lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? null;
         const data = field("data");
-        if (data !== null) seen.push({ id: field("id"), event: field("event") ?? "", data: JSON.parse(data) });
+        if (data !== null)
+          seen.push({ id: field("id"), event: field("event") ?? "", data: JSON.parse(data) });
       }
       if (bytes >= maxBytes || until(seen)) break;
     }
@@ -47,14 +55,22 @@ describe("an event stream", () => {
   it("misses and repeats nothing when it is cut at any byte and resumed, while others write", async () => {
     const MESSAGES = 600;
     const url = `${server.baseUrl}/v1/events?chat=busy`;
-    const start = await readStream(`${server.baseUrl}/v1/events?after=0`, server.token, null, (seen) => seen.length > 0);
+    const start = await readStream(
+      `${server.baseUrl}/v1/events?after=0`,
+      server.token,
+      null,
+      (seen) => seen.length > 0,
+    );
     let last = start.at(-1)?.id ?? null;
     const got: string[] = [];
     const writing = (async () => {
       for (let number = 0; number < MESSAGES; number += 20) {
         await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
-            Promise.all([server.submit("busy", `m${number + index}`), server.submit("noise", `n${number + index}`)]),
+            Promise.all([
+              server.submit("busy", `m${number + index}`),
+              server.submit("noise", `n${number + index}`),
+            ]),
           ),
         );
       }
@@ -62,8 +78,16 @@ describe("an event stream", () => {
     let connections = 0;
     for (let cut = 1; got.length < MESSAGES; cut = (cut * 7919) % 20011) {
       connections++;
-      const seen = await readStream(url, server.token, last, (events) => got.length + events.filter(isMessage).length >= MESSAGES, 200 + cut);
-      got.push(...seen.filter(isMessage).map((event) => String((event.data.message as { content: string }).content)));
+      const seen = await readStream(
+        url,
+        server.token,
+        last,
+        (events) => got.length + events.filter(isMessage).length >= MESSAGES,
+        200 + cut,
+      );
+      got.push(
+        ...seen.filter(isMessage).map((event) => String((event.data.message as { content: string }).content)),
+      );
       last = seen.findLast((event) => event.id !== null)?.id ?? last;
     }
     await writing;
@@ -75,9 +99,16 @@ describe("an event stream", () => {
   }, 120_000);
 
   it("starts now unless told otherwise, and from the beginning when asked", async () => {
-    const all = await readStream(`${server.baseUrl}/v1/events?after=0&chat=noise`, server.token, null, (seen) => seen.filter(isMessage).length >= 600);
+    const all = await readStream(
+      `${server.baseUrl}/v1/events?after=0&chat=noise`,
+      server.token,
+      null,
+      (seen) => seen.filter(isMessage).length >= 600,
+    );
     expect(all.filter(isMessage)).toHaveLength(600);
-    const listening = readStream(`${server.baseUrl}/v1/events?chat=noise`, server.token, null, (seen) => seen.some(isMessage));
+    const listening = readStream(`${server.baseUrl}/v1/events?chat=noise`, server.token, null, (seen) =>
+      seen.some(isMessage),
+    );
     await new Promise((resolve) => setTimeout(resolve, 200));
     await server.submit("noise", "fresh");
     const fresh = (await listening).filter(isMessage);
@@ -98,14 +129,27 @@ describe("an event stream", () => {
     const types = seen.map((event) => event.event);
     expect(types.slice(0, 2)).toEqual(["message", "turn.started"]);
     for (const type of ["turn.delta", "turn.ended", "outcome"]) expect(types).toContain(type);
-    expect(seen.filter((event) => event.event === "turn.delta").every((event) => event.id === null)).toBe(true);
-    const outcome = seen.find((event) => event.event === "outcome" && event.data.message_id === body.message_id);
+    expect(seen.filter((event) => event.event === "turn.delta").every((event) => event.id === null)).toBe(
+      true,
+    );
+    const outcome = seen.find(
+      (event) => event.event === "outcome" && event.data.message_id === body.message_id,
+    );
     expect(outcome?.data.outcome).toMatchObject({ outcome: "answered" });
     const texts = (events: SeenEvent[], callId: unknown) =>
-      events.filter((event) => event.event === "turn.delta" && event.data.call_id === callId && event.data.kind === "text").map((event) => event.data.delta).join("");
+      events
+        .filter(
+          (event) =>
+            event.event === "turn.delta" && event.data.call_id === callId && event.data.kind === "text",
+        )
+        .map((event) => event.data.delta)
+        .join("");
     expect(late[0]?.event).toBe("turn.snapshot");
     const snapshot = late[0]?.data as { call_id: string; parts: { type: string; content: string }[] };
-    const before = snapshot.parts.filter((part) => part.type === "text").map((part) => part.content).join("");
+    const before = snapshot.parts
+      .filter((part) => part.type === "text")
+      .map((part) => part.content)
+      .join("");
     expect(before + texts(late, snapshot.call_id)).toBe(texts(seen, snapshot.call_id));
   }, 60_000);
 

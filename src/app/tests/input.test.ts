@@ -25,30 +25,76 @@ describe("what comes in", () => {
     for (const field of ["source", "sender_id", "sender_display_name", "sender_type"]) {
       const { [field]: _, ...rest } = spoken();
       await refused({ content: "x", msg_metadata: rest }, `msg_metadata.${field}`);
-      for (const wrong of [null, 7, {}, []]) await refused({ content: "x", msg_metadata: spoken({ [field]: wrong }) }, `msg_metadata.${field}`);
+      for (const wrong of [null, 7, {}, []])
+        await refused({ content: "x", msg_metadata: spoken({ [field]: wrong }) }, `msg_metadata.${field}`);
     }
-    const optional = { channel_external_id: 7, external_message_id: {}, mention_token: [], thread_context: 1, thread_id: false, is_from_me: "yes", passive: "no", trigger_rag: 0, recipient_id: 3, reply_to: {}, entities: "x" };
+    const optional = {
+      channel_external_id: 7,
+      external_message_id: {},
+      mention_token: [],
+      thread_context: 1,
+      thread_id: false,
+      is_from_me: "yes",
+      passive: "no",
+      trigger_rag: 0,
+      recipient_id: 3,
+      reply_to: {},
+      entities: "x",
+    };
     for (const [field, wrong] of Object.entries(optional)) {
       await refused({ content: "x", msg_metadata: spoken({ [field]: wrong }) }, `msg_metadata.${field}`);
     }
-    for (const own of ["host", "bot", "system", "deploy", "thinking", "tool_use", "tool_result", "command_output", "result_meta", "olivia"]) {
+    for (const own of [
+      "host",
+      "bot",
+      "system",
+      "deploy",
+      "thinking",
+      "tool_use",
+      "tool_result",
+      "command_output",
+      "result_meta",
+      "olivia",
+    ]) {
       await refused({ content: "x", msg_metadata: spoken({ sender_id: own }) }, "msg_metadata.sender_id");
     }
-    await refused({ content: "x", msg_metadata: spoken({ entities: [{ offset: -1, length: 1, type: "mention", id: "U" }] }) }, "msg_metadata.entities[0].offset");
+    await refused(
+      {
+        content: "x",
+        msg_metadata: spoken({ entities: [{ offset: -1, length: 1, type: "mention", id: "U" }] }),
+      },
+      "msg_metadata.entities[0].offset",
+    );
     await refused({ content: "", msg_metadata: spoken() }, "content");
     await refused({ content: 7, msg_metadata: spoken() }, "content");
     await refused({ msg_metadata: spoken() }, "content");
     await refused({ content: "x" }, "msg_metadata");
     await refused({ content: "x", msg_metadata: spoken(), timestamp: "yesterday" }, "timestamp");
-    await refused({ content: "x", msg_metadata: spoken(), attachments: [{ name: "a", mime_type: "text/plain", url: "file:///etc/passwd" }] }, "attachments[0].url");
+    await refused(
+      {
+        content: "x",
+        msg_metadata: spoken(),
+        attachments: [{ name: "a", mime_type: "text/plain", url: "file:///etc/passwd" }],
+      },
+      "attachments[0].url",
+    );
     await refused([], "");
     await refused("not json", "");
     await refused('{"__proto__": {"a": 1}}', "");
   });
 
   it("keeps extra keys, and takes null for absent", async () => {
-    const metadata = spoken({ team: { id: 7 }, mention_token: null, thread_context: null, reply_to: null, entities: null });
-    const { body, status } = await server.ask("POST", "/v1/chats/in/submit", { content: "kept", msg_metadata: metadata });
+    const metadata = spoken({
+      team: { id: 7 },
+      mention_token: null,
+      thread_context: null,
+      reply_to: null,
+      entities: null,
+    });
+    const { body, status } = await server.ask("POST", "/v1/chats/in/submit", {
+      content: "kept",
+      msg_metadata: metadata,
+    });
     expect(status).toBe(202);
     const row = (await server.messages("in")).find(({ id }) => id === body.message_id);
     expect(row?.metadata).toEqual(metadata);
@@ -61,7 +107,7 @@ describe("what comes in", () => {
       "right-to-left marks": "abc \u202e\u2067def\u2069\u200f",
       "every white space": " \t\r\n\u000b\u000c\u0085\u00a0\u2028\u2029\ufeff \u200b ",
       "control characters": Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join(""),
-      "noncharacters": "\uffff\ufffe\u{1fffe}",
+      noncharacters: "\uffff\ufffe\u{1fffe}",
       "sql and markup": `'; drop table messages; -- <script>alert(1)</script> \${x} {{y}}`,
     };
     for (const [name, content] of Object.entries(kept)) {
@@ -71,7 +117,10 @@ describe("what comes in", () => {
       expect(row.content === content, name).toBe(true);
     }
     await refused({ content: "a\u0000b", msg_metadata: spoken() }, "content");
-    await refused('{"content":"a\\ud800b","msg_metadata":{"source":"slack","sender_id":"slack:U1","sender_display_name":"O","sender_type":"human"}}', "content");
+    await refused(
+      '{"content":"a\\ud800b","msg_metadata":{"source":"slack","sender_id":"slack:U1","sender_display_name":"O","sender_type":"human"}}',
+      "content",
+    );
     expect((await server.submit("in", "x".repeat(1024 * 1024 + 1))).status).toBe(413);
     expect((await server.submit("in", "é".repeat(512 * 1024 + 1))).status).toBe(413);
   });
@@ -101,16 +150,40 @@ describe("what comes in", () => {
   });
 
   it("tells why a message was not answered", async () => {
-    await server.ask("POST", "/v1/chats", { jid: "rules", read: ["slack:U1", "slack:UBOT"], allow: ["slack:U1"] });
+    await server.ask("POST", "/v1/chats", {
+      jid: "rules",
+      read: ["slack:U1", "slack:UBOT"],
+      allow: ["slack:U1"],
+    });
     const said = async (content: string, metadata: Record<string, unknown>) => {
       const { body } = await server.submit("rules", content, metadata);
       return [body.admission, body.reason, (await server.outcome("rules", body.message_id)).outcome];
     };
-    expect(await said("@longhand hi", { sender_id: "slack:U7" })).toEqual(["ignored", "sender_not_allowed", "ignored"]);
-    expect(await said("just talking", { sender_id: "slack:U1" })).toEqual(["ambient", "no trigger", "ambient"]);
-    expect(await said("@longhand", { sender_id: "slack:UBOT", sender_type: "bot" })).toEqual(["ignored", "bot", "ignored"]);
-    expect(await said("@longhand hi", { sender_id: "slack:U1", recipient_id: "bot:calc" })).toEqual(["ignored", "other_recipient", "ignored"]);
-    expect(await said("@longhand hi", { sender_id: "slack:U1", passive: true })).toEqual(["passive", "stored as overheard", "passive"]);
+    expect(await said("@longhand hi", { sender_id: "slack:U7" })).toEqual([
+      "ignored",
+      "sender_not_allowed",
+      "ignored",
+    ]);
+    expect(await said("just talking", { sender_id: "slack:U1" })).toEqual([
+      "ambient",
+      "no trigger",
+      "ambient",
+    ]);
+    expect(await said("@longhand", { sender_id: "slack:UBOT", sender_type: "bot" })).toEqual([
+      "ignored",
+      "bot",
+      "ignored",
+    ]);
+    expect(await said("@longhand hi", { sender_id: "slack:U1", recipient_id: "bot:calc" })).toEqual([
+      "ignored",
+      "other_recipient",
+      "ignored",
+    ]);
+    expect(await said("@longhand hi", { sender_id: "slack:U1", passive: true })).toEqual([
+      "passive",
+      "stored as overheard",
+      "passive",
+    ]);
     expect((await said("@Longhand: hi", { sender_id: "slack:U1" }))[2]).toBe("answered");
     expect((await said("hi", { sender_id: "slack:U1", recipient_id: "bot:longhand" }))[2]).toBe("answered");
   });
@@ -143,7 +216,8 @@ describe("who may ask", () => {
     expect(await slack("POST", "/v1/chats/home/submit", message("slack"))).toBe(202);
     expect(await slack("POST", "/v1/chats/home/submit", message("discord"))).toBe(403);
     expect(await slack("POST", "/v1/chats/home/inject", { ...message("slack"), role: "system" })).toBe(403);
-    for (const path of ["/v1/chats", "/v1/chats/home/messages", "/v1/events", "/v1/tokens"]) expect(await slack("GET", path), path).toBe(403);
+    for (const path of ["/v1/chats", "/v1/chats/home/messages", "/v1/events", "/v1/tokens"])
+      expect(await slack("GET", path), path).toBe(403);
     const reader = as(await newToken(["read"]));
     expect(await reader("GET", "/v1/chats/home/messages")).toBe(200);
     expect(await reader("POST", "/v1/chats/home/submit", message("slack"))).toBe(403);
@@ -174,7 +248,9 @@ describe("who may ask", () => {
     expect(status).toBe(403);
     const rebound = await new Promise<number | undefined>((resolve) => {
       const headers = { host: "evil.example", authorization: `Bearer ${server.token}` };
-      httpRequest({ host: "127.0.0.1", port: server.port, path: "/v1/chats", headers }, (response) => resolve(response.statusCode)).end();
+      httpRequest({ host: "127.0.0.1", port: server.port, path: "/v1/chats", headers }, (response) =>
+        resolve(response.statusCode),
+      ).end();
     });
     expect(rebound).toBe(403);
   });

@@ -5,8 +5,16 @@ import { listOf, limit, page } from "../paging.js";
 import { invalid, Problem, parsed, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route } from "../route.js";
 
-const HostBody = z.strictObject({ content: z.string().min(1).max(64 * 1024) });
-const CustomBody = z.strictObject({ custom_type: z.string().min(1).max(255), content: z.string().max(1024 * 1024) });
+const HostBody = z.strictObject({
+  content: z
+    .string()
+    .min(1)
+    .max(64 * 1024),
+});
+const CustomBody = z.strictObject({
+  custom_type: z.string().min(1).max(255),
+  content: z.string().max(1024 * 1024),
+});
 const AddressQuery = z.object({ state: z.enum(["unregistered"]).optional(), limit });
 const KnownAddress = z.object({
   address: z.string(),
@@ -68,7 +76,8 @@ export const chatRoutes: Route[] = [
     scope: "operate",
     body: ChatPatch,
     answers: { status: 200, schema: Chat },
-    handle: async ({ gateway }, { params, body }) => chatAnswer(await gateway.changeChat(params.jid ?? "", body), 200),
+    handle: async ({ gateway }, { params, body }) =>
+      chatAnswer(await gateway.changeChat(params.jid ?? "", body), 200),
   }),
   route({
     method: "DELETE",
@@ -126,7 +135,10 @@ export const chatRoutes: Route[] = [
     summary: "The chat's tree, and its head",
     scope: "read",
     query: z.object({ limit }),
-    answers: { status: 200, schema: z.object({ tree: z.array(TreeEntry), head: z.string().nullable(), next: z.null() }) },
+    answers: {
+      status: 200,
+      schema: z.object({ tree: z.array(TreeEntry), head: z.string().nullable(), next: z.null() }),
+    },
     handle: async ({ gateway }, { params, query }) => {
       const jid = params.jid ?? "";
       if (!(await gateway.read.chat(jid))) throw unknown("chat");

@@ -24,7 +24,11 @@ export const ingestRoutes: Route[] = WAYS.map(({ word, summary, body }) =>
   }),
 );
 
-async function takeIn(way: Way, { gateway }: Served, { params, body, headers, identity }: Asked<unknown>): Promise<Answer> {
+async function takeIn(
+  way: Way,
+  { gateway }: Served,
+  { params, body, headers, identity }: Asked<unknown>,
+): Promise<Answer> {
   const source = sourceOf(body);
   requireScope(identity, "ingest", source);
   if (way === "inject" && isSystem(body)) requireScope(identity, "operate");

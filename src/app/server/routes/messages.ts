@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { MESSAGE_TYPES, MessageRow, OUTCOMES, Outcome, SubmitBody, Block, LeftOut } from "../../../message/index.js";
+import {
+  MESSAGE_TYPES,
+  MessageRow,
+  OUTCOMES,
+  Outcome,
+  SubmitBody,
+  Block,
+  LeftOut,
+} from "../../../message/index.js";
 import type { Gateway } from "../../../gateway/index.js";
 import { limit, listOf, page, seq } from "../paging.js";
 import { invalid, Problem, parsed, unknown } from "../problem.js";
@@ -32,7 +40,8 @@ export const messageRoutes: Route[] = [
     scope: "read",
     query: MessagesQuery,
     answers: { status: 200, schema: listOf("messages", MessageRow) },
-    handle: async ({ gateway }, { params, query }) => ok(await readMessages(gateway, await requireChat(gateway, params.jid), query)),
+    handle: async ({ gateway }, { params, query }) =>
+      ok(await readMessages(gateway, await requireChat(gateway, params.jid), query)),
   }),
   route({
     method: "GET",
@@ -90,7 +99,11 @@ export const messageRoutes: Route[] = [
     answers: { status: 200, schema: Outcome },
     handle: async ({ gateway }, { params }) => {
       const outcome = await gateway.outcome(params.jid ?? "", params.id ?? "");
-      if (!outcome) throw new Problem(404, "There is no such inbound message. Only messages that came in have an outcome.");
+      if (!outcome)
+        throw new Problem(
+          404,
+          "There is no such inbound message. Only messages that came in have an outcome.",
+        );
       return ok(outcome);
     },
   }),
@@ -125,11 +138,16 @@ export const messageRoutes: Route[] = [
     scope: "read",
     body: SubmitBody,
     answers: { status: 200, schema: ContextPreview },
-    handle: async ({ gateway }, { params, body }) => preview(await gateway.context(params.jid ?? "", body ?? null)),
+    handle: async ({ gateway }, { params, body }) =>
+      preview(await gateway.context(params.jid ?? "", body ?? null)),
   }),
 ];
 
-async function readMessages(gateway: Gateway, chat_jid: string, query: MessagesQuery): Promise<Record<string, unknown>> {
+async function readMessages(
+  gateway: Gateway,
+  chat_jid: string,
+  query: MessagesQuery,
+): Promise<Record<string, unknown>> {
   if (query.q !== undefined) {
     const found = await gateway.read.search(chat_jid, query.q, query.limit);
     return { messages: found, next: null };

@@ -6,11 +6,26 @@ import { Problem, parsed, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route, type Served } from "../route.js";
 
 const OutboxQuery = z.object({ state: DeliveryState.optional(), after: z.string().optional(), limit });
-const SCOPE = z.string().regex(/^(read|operate|admin|ingest:[a-z0-9][a-z0-9_.-]*)$/, "expected read, operate, admin or ingest:<source>");
+const SCOPE = z
+  .string()
+  .regex(
+    /^(read|operate|admin|ingest:[a-z0-9][a-z0-9_.-]*)$/,
+    "expected read, operate, admin or ingest:<source>",
+  );
 const TokenBody = z.strictObject({ name: z.string().min(1).max(255), scopes: z.array(SCOPE).min(1).max(50) });
-const TokenListing = z.object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), created_at: z.string() });
+const TokenListing = z.object({
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  created_at: z.string(),
+});
 const LoginBody = z.strictObject({ code: z.string().min(1).max(255) });
-const ModelListing = z.object({ name: z.string(), default: z.boolean(), available: z.boolean(), note: z.string().nullable() });
+const ModelListing = z.object({
+  name: z.string(),
+  default: z.boolean(),
+  available: z.boolean(),
+  note: z.string().nullable(),
+});
 
 /** The desk: what is on its way out, who may come in, what can be asked. */
 export const operateRoutes: Route[] = [
@@ -97,7 +112,8 @@ export const operateRoutes: Route[] = [
     answers: { status: 200, schema: z.object({ token: z.string() }) },
     handle: async ({ tokens }, { body }) => {
       const token = await tokens.login(parsed(LoginBody, body).code);
-      if (!token) throw unauthorised("This link was used already or is too old; `longhand link` makes a new one.");
+      if (!token)
+        throw unauthorised("This link was used already or is too old; `longhand link` makes a new one.");
       return ok({ token });
     },
   }),

@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Channel, Gate, OutgoingMessage } from "../channel/channel.js";
+import type { MessageRow } from "../message/index.js";
+import { resolveModel } from "../provider/index.js";
+import { openMemory } from "../store/memory.js";
+import type { Store } from "../store/store.js";
+import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+
+const gateways: Gateway[] = [];
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop(0)));
+});
+
+async function open(options: Partial<GatewayOptions> = {}): Promise<{ gateway: Gateway; store: Store }> {
+  const store = options.store ?? openMemory();
+  const gateway = createGateway({
+    store,
+    resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "0" }),
+    defaultModel: "demo/demo",
+    limits: { leaseMs: 500 },
+    ...options,
+  });
+  gateways.push(gateway);
+  await gateway.start();
+  return { gateway, store };
+}
+
+const metadata = (more: Record<string, unknown> = {}) => ({
+  source: "slack",
+  sender_id: "slack:U1",
+  sender_display_name: "Olivia",
+  sender_type: "human",
+  ...more,
+});
+
+async function say(
+  gateway: Gateway,
+  chat: string,
+  content: string,
+  more: Record<string, unknown> = {},
+): Promise<string> {
+  const result = await gateway.submitChat(chat, { content, msg_metadata: metadata(more) });
+  if (result.status !== "stored") throw new Error(JSON.stringify(result));
+  return result.answer.message_id;
+}
+
+async function settled(gateway: Gateway, chat: string, id: string): Promise<string> {
+  for (let tries = 0; tries < 400; tries++) {
+    const outcome = await gateway.outcome(chat, id);
+    if (outcome && outcome.outcome !== "pending") return outcome.outcome;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`no outcome of ${id}`);
+}
+
+async function lastRequest(gateway: Gateway, chat: string): Promise<{ role: string; content: string }[]> {
+  const calls = await gateway.read.calls({ chat_jid: chat, turn_id: null, after: null, limit: 500 });
+  const bytes = await gateway.request(calls.at(-1)?.id ?? "");
+  if (!bytes || bytes === "erased") throw new Error("no request");
+  return JSON.parse(Buffer.from(bytes).toString()).messages;
+}
+
+const rowsOf = (gateway: Gateway, chat: string): Promise<MessageRow[]> => gateway.getMessagesSince(chat, 0);
+
+describe("the gateway", () => {
+  it("answers what was said, with what was said meanwhile in view", async () => {
+    const { gateway } = await open();
+    await gateway.registerChat({ jid: "team" });
+    await say(gateway, "team", "the train leaves at nine", {
+      sender_id: "slack:U2",
+      sender_display_name: "Ash",
+    });
+    await gateway.storePassiveMessage("team", {
+      content: "overheard",
+      msg_metadata: metadata({ sender_id: "slack:U3", sender_display_name: "Kim" }),
+    });
+    const asked = await say(gateway, "team", "@Longhand: when?");
+    expect(await settled(gateway, "team", asked)).toBe("answered");
+    const people = (await lastRequest(gateway, "team"))
+      .filter(({ role }) => role === "user")
+      .map(({ content }) => content);
+    expect(people.map((text) => text.split("\n").at(-1))).toEqual([
+      "[Ash]: the train leaves at nine",
+      "[Kim]: overheard",
+      "[Olivia]: when?",
+    ]);
+  });
+
+  it("answers each of many messages in one chat, one at a time and in order", async () => {
+    const { gateway } = await open();
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => say(gateway, "home", `question ${index}`)),
+    );
+    for (const id of ids) expect(await settled(gateway, "home", id)).toBe("answered");
+    const turns = (await rowsOf(gateway, "home"))
+      .filter((row) => row.turn_id !== null)
+      .map((row) => row.turn_id);
+    const runs = turns.filter((turn, index) => turn !== turns[index - 1]);
+    expect(runs).toHaveLength(ids.length);
+  });
+
+  it("strikes a deleted message from what the model reads, and keeps to what it read of an edited one", async () => {
+    const { gateway } = await open();
+    const secret = await say(gateway, "home", "the code is 1234");
+    await settled(gateway, "home", secret);
+    const typo = await say(gateway, "home", "meet at ten");
+    await settled(gateway, "home", typo);
+    await gateway.revise("home", typo, "meet at eleven");
+    await gateway.revise("home", secret, null);
+    await settled(gateway, "home", await say(gateway, "home", "so?"));
+    const people = JSON.stringify((await lastRequest(gateway, "home")).filter(({ role }) => role === "user"));
+    expect(people).not.toContain("1234");
+    expect(people).toContain("meet at ten");
+  });
+
+  it("gives a second person of the same name a name of their own, for good", async () => {
+    const { gateway } = await open();
+    for (const sender_id of ["slack:U1", "slack:U2", "slack:U1", "slack:U2"]) {
+      await settled(gateway, "home", await say(gateway, "home", "it is me", { sender_id }));
+    }
+    const names = (await lastRequest(gateway, "home"))
+      .filter(({ role }) => role === "user")
+      .map(({ content }) => /\[(Olivia[^\]]*)\]/.exec(content)?.[1]);
+    expect(names).toEqual(["Olivia", "Olivia 2", "Olivia", "Olivia 2"]);
+  });
+
+  it("tells people, not the model, when no model can be reached", async () => {
+    const { gateway } = await open({ resolveModel: () => ({ ok: false, why: "set a key" }) });
+    const id = await say(gateway, "home", "hello?");
+    expect(await settled(gateway, "home", id)).toBe("failed");
+    expect((await rowsOf(gateway, "home")).map((row) => row.sender)).toContain("host");
+  });
+
+  it("stops a turn when asked, and keeps what was said so far", async () => {
+    const { gateway } = await open({
+      resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }),
+    });
+    const id = await say(gateway, "home", "/long story please");
+    for (let tries = 0; tries < 400 && !(await gateway.read.runningTurn("home")); tries++)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(gateway.stopTurn("home")).toBe(true);
+    expect(await settled(gateway, "home", id)).toBe("stopped");
+    expect(await settled(gateway, "home", await say(gateway, "home", "and now?"))).toBe("answered");
+  });
+
+  it("takes up what another process left, and never answers twice", async () => {
+    const store = openMemory();
+    const { gateway: first } = await open({
+      store,
+      resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "30" }),
+    });
+    const id = await say(first, "home", "/long story please");
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await first.stop(0);
+    const { gateway: second } = await open({ store });
+    expect(await settled(second, "home", id)).toBe("answered");
+    expect((await rowsOf(second, "home")).filter((row) => row.sender === "result_meta")).toHaveLength(1);
+  });
+
+  it("hears and answers through a channel, mirrors to the others, and knows its own echo", async () => {
+    const sent: OutgoingMessage[] = [];
+    const channelOf = (name: string): Channel & { gate: Gate | null } => ({
+      name,
+      gate: null,
+      async start(gate) {
+        this.gate = gate;
+      },
+      async send(address, message) {
+        sent.push(message);
+        return { ok: true, externalId: `${address}/${sent.length}` };
+      },
+      async stop() {},
+    });
+    const [one, two] = [channelOf("one"), channelOf("two")];
+    const { gateway } = await open({ channels: [one, two] });
+    const bindings = ["one", "two"].map((channel) => ({ channel, address: `${channel}:room`, trace: "off" }));
+    await gateway.registerChat({ jid: "both", trigger: "always", bindings });
+    const heard = await one.gate?.receive({
+      address: "one:room",
+      content: " hi ",
+      msg_metadata: metadata({ source: "one", external_message_id: "1" }) as never,
+    });
+    if (heard?.status !== "stored") throw new Error(JSON.stringify(heard));
+    expect(await settled(gateway, "both", heard.answer.message_id)).toBe("answered");
+    for (let tries = 0; tries < 200 && sent.length < 3; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(sent.map((message) => message.sender).sort()).toEqual(["bot", "bot", "slack:U1"]);
+    const { outbox } = {
+      outbox: await gateway.read.deliveries({
+        chat_jid: "both",
+        message_id: null,
+        state: "sent",
+        after: null,
+        limit: 10,
+      }),
+    };
+    const back = outbox.find((delivery) => delivery.address === "one:room");
+    const echo = await one.gate?.receive({
+      address: "one:room",
+      content: "x",
+      msg_metadata: metadata({ source: "one", external_message_id: back?.external_id }) as never,
+    });
+    expect(echo).toMatchObject({
+      status: "stored",
+      answer: { admission: "ignored", reason: "echo", duplicate: true },
+    });
+    expect(
+      await two.gate?.receive({
+        address: "two:elsewhere",
+        content: "x",
+        msg_metadata: metadata({ source: "two" }) as never,
+      }),
+    ).toEqual({ status: "unregistered" });
+  });
+});
