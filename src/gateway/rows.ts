@@ -24,11 +24,16 @@ export function newRow(fields: RowFields): NewMessage {
   };
 }
 
+/** Characters of a key that is kept as it is; of a longer one its hash is kept. */
+const LONGEST_KEY = 200;
+
 /** Equal for every redelivery of one platform message; null when the platform gave it no id. */
 export function dedupeKey(metadata: IngestMessageMetadata): string | null {
   const external = metadata.external_message_id ?? null;
   if (external === null) return null;
-  return sha256(JSON.stringify([metadata.source, metadata.channel_external_id ?? null, external]));
+  const key = JSON.stringify([metadata.source, metadata.channel_external_id ?? null, external]);
+  // Not hashed, because most platforms count upwards: keys that grow are written side by side, hashes all over the index.
+  return key.length <= LONGEST_KEY ? key : sha256(key);
 }
 
 export function sha256(data: string | Uint8Array): string {
