@@ -1,7 +1,6 @@
 import { kindsIn, newsroom } from "./news.js";
 import { twiceInBatch } from "./once.js";
 import { connectReader } from "./sqlite/connect.js";
-import { preparing } from "./sqlite/driver.js";
 import { type Packed, pack } from "./sqlite/pack.js";
 import { openQueue, type QueueLimits } from "./sqlite/queue.js";
 import { readsOn } from "./sqlite/reads/index.js";
@@ -47,7 +46,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { path, busyMs = BUSY_MS, maxBytes = null } = options;
   const queue = await openQueue({ path, busyMs, maxBytes }, limits, foreign);
   const reader = connectReader(path);
-  const read = readsOn(preparing(reader), queue.index);
+  const read = readsOn(reader.prepare, queue.index);
   let closing: Promise<void> | null = null;
 
   const write = async (

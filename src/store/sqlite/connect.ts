@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from "./driver.js";
-import { migrate } from "./migrate.js";
+import { migrate, refuseForeign } from "./migrate.js";
 import type { WorkerOptions } from "./wire.js";
 
 /** Pages the log may grow to before a commit also has to copy it into the database. */
@@ -12,6 +12,7 @@ const CHECKPOINT_PAGES = 4_000;
 export function connectWriter({ path, busyMs, maxBytes }: WorkerOptions): Database {
   const db = openDatabase(path, { readOnly: false, busyMs });
   try {
+    refuseForeign(db);
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA synchronous = FULL");
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

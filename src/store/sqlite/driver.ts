@@ -11,21 +11,40 @@ export type Statement = {
 };
 export type Database = {
   exec(sql: string): void;
-  prepare(sql: string): Statement;
+  prepare: Prepare;
   close(): void;
 };
 type Options = { readOnly?: boolean; timeout: number; enableForeignKeyConstraints: boolean };
 type Driver = { DatabaseSync: new (path: string, options: Options) => Database };
 
-/** Node's own SQLite where it has one; before 22.13 the same API from a package. */
+/** A statement, compiled when it is first needed. */
+export type Prepare = (sql: string) => Statement;
+
+/** Open a file with Node's own SQLite where it has one; before 22.13 with the same API from a package. */
 export function openDatabase(path: string, options: { readOnly: boolean; busyMs: number }): Database {
   const { DatabaseSync } = driver();
-  return new DatabaseSync(path, {
+  const db = new DatabaseSync(path, {
     readOnly: options.readOnly,
     timeout: options.busyMs,
     // What belongs together is checked where it is written, alike in every store.
     enableForeignKeyConstraints: false,
   });
+  const compiled = new Map<string, Statement>();
+  return {
+    exec: (sql) => db.exec(sql),
+    prepare(sql) {
+      const known = compiled.get(sql);
+      if (known) return known;
+      const statement = db.prepare(sql);
+      compiled.set(sql, statement);
+      return statement;
+    },
+    close() {
+      // The file stays open as long as one of them is reachable.
+      compiled.clear();
+      db.close();
+    },
+  };
 }
 
 let loaded: Driver | null = null;
@@ -48,20 +67,6 @@ function quietly<T>(load: () => T): T {
   } finally {
     process.emitWarning = emitWarning;
   }
-}
-
-/** Statements are compiled once per connection, when they are first needed. */
-export type Prepare = (sql: string) => Statement;
-
-export function preparing(db: Database): Prepare {
-  const compiled = new Map<string, Statement>();
-  return (sql) => {
-    const known = compiled.get(sql);
-    if (known) return known;
-    const statement = db.prepare(sql);
-    compiled.set(sql, statement);
-    return statement;
-  };
 }
 
 /** Result codes that say "not now": the disk, a lock or memory, never the statement. */

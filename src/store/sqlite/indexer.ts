@@ -15,7 +15,8 @@ const CHUNK_CHARACTERS = 100_000;
  * Index a stretch of the log. True when there is more. Reading the log instead of being told at the commit keeps
  * indexing out of the way of whoever waits for a message to be stored; edits and deletions come by the same road.
  */
-export function indexChunk(db: Database, prepare: Prepare): boolean {
+export function indexChunk(db: Database): boolean {
+  const { prepare } = db;
   const start = number(prepare("SELECT cursor FROM search_progress").get()?.cursor);
   const events = prepare(
     `SELECT e.cursor, c.number, m.seq, m.content FROM events e

@@ -36,7 +36,8 @@ function step(db: Database, migrations: readonly string[]): void {
   }
 }
 
-function refuseForeign(db: Database, newest: number): void {
+/** Before anything is written: the file may be somebody else's. */
+export function refuseForeign(db: Database, newest: number = MIGRATIONS.length): void {
   const version = versionOf(db);
   if (version > newest && isOurs(db)) {
     throw new WrongDatabase(

@@ -3,7 +3,7 @@ import { connectWriter } from "./connect.js";
 import { type Database, unavailability } from "./driver.js";
 import { indexChunk } from "./indexer.js";
 import type { FromWorker, Op, OpResult, ToWorker, WorkerOptions } from "./wire.js";
-import { type WriteOp, writerOn } from "./writer.js";
+import { runGroup, type WriteOp } from "./writer.js";
 
 /**
  * The thread that writes. Here a wait for the disk or for somebody else's lock holds up nobody but other writes,
@@ -21,8 +21,7 @@ function main(port: MessagePort, options: WorkerOptions): void {
   const post = (message: FromWorker): void => port.postMessage(message);
   const db = opened(() => connectWriter(options), post);
   if (!db) return;
-  const writer = writerOn(db);
-  const search = indexing(db, writer.prepare, post);
+  const search = indexing(db, post);
   const watch = watchOthers(db, post);
 
   const close = (): OpResult => {
@@ -36,7 +35,7 @@ function main(port: MessagePort, options: WorkerOptions): void {
     const parcels = collect(port, first, search.want);
     if (parcels.length === 0) return;
     const writes = parcels.flat().filter((op): op is WriteOp => op[0] !== "close");
-    const results = writes.length > 0 ? writer.run(writes) : [];
+    const results = writes.length > 0 ? runGroup(db, writes) : [];
     const inOrder = results.values();
     const next = (): OpResult => inOrder.next().value ?? ["failed", "the writer gave no result"];
     post(["results", parcels.map((ops) => ops.map((op) => (op[0] === "close" ? close() : next())))]);
@@ -73,11 +72,7 @@ function collect(port: MessagePort, first: ToWorker, index: (ticket: number) => 
 }
 
 /** Indexes the log piece by piece, so that a write never waits for more than one piece. */
-function indexing(
-  db: Database,
-  prepare: Parameters<typeof indexChunk>[1],
-  post: (message: FromWorker) => void,
-) {
+function indexing(db: Database, post: (message: FromWorker) => void) {
   let timer: NodeJS.Timeout | undefined;
   let ticket = 0;
   let told = 0;
@@ -87,7 +82,7 @@ function indexing(
     if (!stopped) timer = setTimeout(step, ms);
   };
   const step = (): void => {
-    if (indexChunk(db, prepare)) {
+    if (indexChunk(db)) {
       after(0);
       return;
     }

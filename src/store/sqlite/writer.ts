@@ -1,5 +1,5 @@
 import type { Settlement } from "../store.js";
-import { type Database, type Prepare, preparing, unavailability } from "./driver.js";
+import { type Database, type Prepare, unavailability } from "./driver.js";
 import { firstUnmet } from "./expect.js";
 import { applyFacts } from "./facts.js";
 import { claimLanes, finishWork, holdsLane, renewLease } from "./lanes.js";
@@ -12,12 +12,8 @@ export type WriteOp = Exclude<Op, ["close"]>;
  * Runs operations in groups: one transaction, and so one wait for the disk, for all that came in meanwhile.
  * Each has its own savepoint, so that one that is refused leaves its neighbours alone.
  */
-export function writerOn(db: Database): { run(group: readonly WriteOp[]): OpResult[]; prepare: Prepare } {
-  const prepare = preparing(db);
-  return { prepare, run: (group) => runGroup(db, prepare, group) };
-}
-
-function runGroup(db: Database, prepare: Prepare, group: readonly WriteOp[]): OpResult[] {
+export function runGroup(db: Database, group: readonly WriteOp[]): OpResult[] {
+  const { prepare } = db;
   // A lease need not survive a power cut, because its holder does not: no wait for the disk.
   const leasesOnly = group.every((op) => op[0] === "claim" || op[0] === "renew");
   try {

@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { registered } from "./contract/sample.js";
+import { connectWriter } from "./sqlite/connect.js";
+import type { Database, Prepare } from "./sqlite/driver.js";
+import { pack } from "./sqlite/pack.js";
+import { readsOn } from "./sqlite/reads/index.js";
+import { runGroup } from "./sqlite/writer.js";
+import type { StoreReads } from "./store.js";
+
+/**
+ * What a reading costs must not grow with the history. So no question may make SQLite walk through a table that grows
+ * with it: every statement's plan is looked at.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), "longhand-plan-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Tables an operator fills, not a conversation. */
+const SMALL = ["chats", "bindings", "addresses", "tokens", "search_progress", "labels"];
+
+function watched(db: Database): { prepare: Prepare; statements: Set<string> } {
+  const statements = new Set<string>();
+  return {
+    statements,
+    prepare(sql) {
+      statements.add(sql);
+      return db.prepare(sql);
+    },
+  };
+}
+
+/** What the plan of a statement walks through from end to end, and what it sorts. */
+function walks(db: Database, sql: string): string[] {
+  const plan = db
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => String(detail));
+  return plan.filter((step) => {
+    if (/^SCAN/.test(step))
+      return (
+        !new RegExp(`^SCAN (${SMALL.join("|")}|a|walk|wanted)\\b`).test(step) &&
+        !/VIRTUAL TABLE|CONSTANT ROW|\(subquery/.test(step)
+      );
+    return /AUTOMATIC/.test(step);
+  });
+}
+
+async function askEverything(read: StoreReads): Promise<void> {
+  const types = [null, "user", "host"] as const;
+  for (const message_type of types)
+    for (const sender of [null, "web:x"])
+      for (const since of [null, "2026-11-15T00:00:00.000Z"])
+        for (const [after_seq, before_seq] of [
+          [null, null],
+          [0, null],
+          [null, 9],
+          [0, 9],
+        ] as const)
+          await read.messages({
+            chat_jid: "home",
+            after_seq,
+            before_seq,
+            limit: 10,
+            message_type,
+            sender,
+            since,
+          });
+  for (const outcome of [null, "pending", "answered"] as const)
+    await read.inbounds({ chat_jid: "home", outcome, after_seq: 0, limit: 9 });
+  for (const state of [null, "sent", "dead"] as const)
+    for (const chat_jid of [null, "home"])
+      for (const message_id of [null, "m1"])
+        await read.deliveries({ chat_jid, message_id, state, after: "d", limit: 9 });
+  for (const turn_id of [null, "t1"]) await read.calls({ chat_jid: "home", turn_id, after: "c", limit: 9 });
+  for (const chat_jid of [null, "home"]) await read.events({ after: null, chat_jid, limit: 9 });
+  await read.chat("home");
+  await read.chats();
+  await read.chatOfAddress("a");
+  await read.addresses();
+  await read.message("home", "m");
+  await read.messagesOfTurn("home", "t");
+  await read.search("home", "word", 9);
+  await read.revisions("home", "m");
+  await read.attachmentBytes("a");
+  await read.inbound("home", "m");
+  await read.untaken("home", "", 9);
+  await read.head("home", "");
+  await read.path("home", "e", 9);
+  await read.entries("home", 9);
+  await read.labels("home");
+  await read.turn("t");
+  await read.runningTurn("home");
+  await read.call("c");
+  await read.lastCall("home", "");
+  await read.callParts(["c"]);
+  await read.partial("c");
+  await read.request("c");
+  await read.work("turn", "turn:home", 9);
+  await read.delivery("d");
+  await read.delivered("a", "x");
+  await read.lastEvent();
+  await read.token("t");
+  await read.tokens();
+  await read.blockKey("home");
+}
+
+test("no question walks through the history", async () => {
+  const db = connectWriter({ path: join(folder, "plan.db"), busyMs: 100, maxBytes: null });
+  runGroup(db, [["commit", pack([registered()]).facts, []]]);
+  const { prepare, statements } = watched(db);
+  await askEverything(readsOn(prepare, async () => {}));
+  const found = [...statements].flatMap((sql) =>
+    walks(db, sql).map((step) => `${step}  in  ${sql.replace(/\s+/g, " ")}`),
+  );
+  expect(found).toEqual([]);
+  expect(statements.size).toBeGreaterThan(60);
+  // The test can see one when there is one.
+  expect(walks(db, "SELECT * FROM messages WHERE content = 'x'")).toEqual(["SCAN messages"]);
+  db.close();
+});
+
+test("a claim looks up the lane that waits longest, however many there are", () => {
+  const db = connectWriter({ path: join(folder, "claim.db"), busyMs: 100, maxBytes: null });
+  const plan = db
+    .prepare(
+      "EXPLAIN QUERY PLAN SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT ?",
+    )
+    .all()
+    .map(({ detail }) => String(detail));
+  expect(plan).toEqual(["SEARCH lanes USING INDEX lanes_free (kind=? AND free_at<?)"]);
+  db.close();
+});
+
+test("a conversation can be read with nothing but sqlite3", () => {
+  const db = connectWriter({ path: join(folder, "plain.db"), busyMs: 100, maxBytes: null });
+  const columns = db.prepare("PRAGMA table_info(messages)").all();
+  expect(columns.slice(0, 9).map(({ name, type }) => `${name} ${type}`)).toEqual([
+    "id TEXT",
+    "chat_jid TEXT",
+    "sender TEXT",
+    "sender_name TEXT",
+    "content TEXT",
+    "timestamp TEXT",
+    "is_from_me INTEGER",
+    "message_type TEXT",
+    "metadata TEXT",
+  ]);
+  expect(columns.filter(({ pk }) => pk !== 0).map(({ name, pk }) => [name, pk])).toEqual([
+    ["id", 1],
+    ["chat_jid", 2],
+  ]);
+  expect(columns.find(({ name }) => name === "message_type")?.dflt_value).toBe("'user'");
+  const index = db.prepare("PRAGMA index_info(idx_messages_by_chat)").all();
+  expect(index.map(({ name }) => name)).toEqual(["chat_jid", "timestamp"]);
+  db.prepare("select seq, sender, message_type, substr(content,1,60) from messages order by seq").all();
+  db.close();
+});
