@@ -140,7 +140,8 @@ function told(page: Page, state: State, event: CursoredEvent): State {
 }
 
 function inOpenChat(page: Page, state: State, message: MessageRow): State {
-  if (!state.transcript) return state;
+  if (!state.transcript || state.opening)
+    return { ...state, opening: state.opening && { ...state.opening, missed: true } };
   const { transcript, gap } = withNews(state.transcript, message);
   if (gap) void catchUp(page);
   const outgoing = state.outgoing.filter(({ key }) => key !== message.metadata.external_message_id);

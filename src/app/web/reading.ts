@@ -15,6 +15,7 @@ export async function openChat(page: Page, jid: string): Promise<void> {
     atDesk: false,
     view: "conversation",
     transcript: null,
+    opening: null,
     trouble: null,
     selected: null,
     search: null,
@@ -27,12 +28,18 @@ export async function openChat(page: Page, jid: string): Promise<void> {
 
 /** Shows the newest rows of the open chat. */
 export async function goToEnd(page: Page): Promise<void> {
-  const here = page.state().transcript;
+  const { transcript: here, open } = page.state();
   if (here?.atEnd) return page.set({ goal: { end: true } });
+  if (open === null) return;
+  page.set({ opening: { jid: open, missed: false } });
   await read(page, async (jid) => {
     const rows = await rowsOf(page, jid, { before_seq: BEYOND_ALL });
     return { transcript: transcriptOf(rows, rows.length < PAGE, true), goal: { end: true } };
   });
+  const { opening } = page.state();
+  if (opening?.jid !== open) return;
+  page.set({ opening: null });
+  if (opening.missed) await catchUp(page);
 }
 
 /** Reads on upwards. */
@@ -57,7 +64,8 @@ export const later = onlyOnce(async (page: Page) => {
 
 /** Fetches what was said while the page was not listening. Far behind, it starts again from the end. */
 export const catchUp = onlyOnce(async (page: Page) => {
-  const here = page.state().transcript;
+  const { transcript: here, opening } = page.state();
+  if (opening !== null) return page.set({ opening: { ...opening, missed: true } });
   if (here === null) return goToEnd(page);
   if (!here.atEnd) return;
   await read(page, async (jid, now) => {

@@ -44,6 +44,8 @@ export type State = {
   /** The dead-letter desk is open in the middle instead of a chat. */
   atDesk: boolean;
   transcript: Transcript | null;
+  /** While the first rows of the open chat are being read: `missed` when something was said meanwhile. */
+  opening: { jid: string; missed: boolean } | null;
   trouble: string | null;
   live: Record<string, Live>;
   outcomes: Record<string, Outcome>;
@@ -74,6 +76,7 @@ export const BLANK: State = {
   open: null,
   atDesk: false,
   transcript: null,
+  opening: null,
   trouble: null,
   live: {},
   outcomes: {},

@@ -24,6 +24,8 @@ const SOON = 1200;
 export class Scroll extends Component<Props> {
   readonly #place = createRef<HTMLDivElement>();
   #hold: Hold = { end: true };
+  /** Where the page stood when that was measured. */
+  #scrollTop = 0;
   #size = new ResizeObserver(() => this.#restore(this.#hold));
 
   override componentDidMount(): void {
@@ -35,6 +37,12 @@ export class Scroll extends Component<Props> {
 
   override componentWillUnmount(): void {
     this.#size.disconnect();
+  }
+
+  /** The reader may have scrolled, and the event that says so be still to come. */
+  override getSnapshotBeforeUpdate(): null {
+    if (this.#place.current?.scrollTop !== this.#scrollTop) this.#hold = this.#measure();
+    return null;
   }
 
   override componentDidUpdate(old: Props): void {
@@ -69,6 +77,7 @@ export class Scroll extends Component<Props> {
   #measure(): Hold {
     const place = this.#place.current;
     if (!place) return { end: true };
+    this.#scrollTop = place.scrollTop;
     if (place.scrollHeight - place.scrollTop - place.clientHeight < NEAR) return { end: true };
     const row = firstBelow(place, place.getBoundingClientRect().top);
     return { end: false, row, top: row?.getBoundingClientRect().top ?? 0 };

@@ -1,0 +1,327 @@
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { ServerProcess } from "../../testing/serverProcess.js";
+
+const CANDIDATES = [
+  process.env.LONGHAND_CHROMIUM ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+const CHROMIUM = CANDIDATES.find((path) => path !== "" && existsSync(path)) ?? null;
+const WHY_NOT = "no Chromium was found: `apt-get install chromium`, or set LONGHAND_CHROMIUM to one";
+if (CHROMIUM === null) console.warn(`\n  The web page is NOT tested in a real browser here: ${WHY_NOT}.\n`);
+
+const ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
+const QUIET_ARGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped: ${WHY_NOT})` : ""}`, () => {
+  let server: ServerProcess;
+  let browser: Browser;
+  const contexts: BrowserContext[] = [];
+  /** What a page complained about: a blocked script, an exception. */
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "8" });
+    browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: [...ARGS, ...QUIET_ARGS] });
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  /** A person's browser. With a token it is one that has been here before. */
+  async function visit(
+    path: string,
+    more: { token?: boolean; width?: number; dark?: boolean } = {},
+  ): Promise<Page> {
+    const context = await browser.newContext({
+      viewport: { width: more.width ?? 1300, height: 800 },
+      colorScheme: more.dark ? "dark" : "light",
+      locale: "en-GB",
+    });
+    contexts.push(context);
+    if (more.token !== false) {
+      await context.addInitScript((token) => localStorage.setItem("longhand.token", token), server.token);
+    }
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("dialog", (dialog) => complaints.push(`a dialog: ${dialog.message()}`));
+    page.on("console", (message) => {
+      if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(`${server.baseUrl}/${path}`);
+    return page;
+  }
+
+  async function say(page: Page, words: string): Promise<void> {
+    await page.getByLabel(/^Write in/).fill(words);
+    await page.keyboard.press("Enter");
+  }
+
+  const chat = (jid: string, more: Record<string, unknown> = {}) =>
+    server.ask("POST", "/v1/chats", { jid, trigger: "always", ...more });
+  const answers = (page: Page) => page.locator("[data-hand=assistant]:not([data-writing=true])");
+
+  test("a newcomer opens the link, writes, and watches it think, use a tool and answer", async () => {
+    const link = /#code=\S+/.exec(server.printed)?.[0] ?? "";
+    const page = await visit(link, { token: false });
+    await say(page, "  What time is it?\n    (as typed)");
+    await page.locator("[data-writing=true]").first().waitFor();
+    await answers(page).waitFor();
+
+    expect(page.url()).not.toContain("code=");
+    expect(await page.locator("[data-hand=person] .verbatim").textContent()).toBe(
+      "  What time is it?\n    (as typed)",
+    );
+    expect(await page.locator("[data-hand=thinking]").count()).toBe(2);
+    expect(await page.locator("[data-hand=tool] .mark").textContent()).toBe("✅");
+    expect(await page.locator("[data-hand=meta]").count()).toBe(1);
+    await page.locator("[data-writing=true]").waitFor({ state: "detached" });
+
+    await page.reload();
+    await answers(page).waitFor();
+    expect(await page.locator("[data-hand=person] .verbatim").textContent()).toBe(
+      "  What time is it?\n    (as typed)",
+    );
+
+    const late = await visit(link, { token: false });
+    await late.getByText("used already").waitFor();
+    await late.getByLabel(/paste the token/).fill(server.token);
+    await late.getByRole("button", { name: "Open" }).click();
+    await answers(late).waitFor();
+  });
+
+  test("the inspector shows one's words where the model read them, and they light each other up", async () => {
+    await chat("seen");
+    const page = await visit("#chat=seen");
+    await say(page, "Where is the lake?");
+    await answers(page).click();
+    const inspector = page.getByLabel("What the model saw");
+    const block = inspector.locator(".block[data-kind=message]", { hasText: "Where is the lake?" });
+    await block.waitFor();
+    expect(await block.locator(".wording").textContent()).toContain("[Me]: Where is the lake?");
+
+    const mine = page.locator("[data-hand=person]");
+    await block.hover();
+    expect(await mine.getAttribute("data-lit")).toBe("true");
+    await mine.hover();
+    expect(await block.getAttribute("data-lit")).toBe("true");
+    expect(await inspector.locator(".block[data-lit=true]").count()).toBe(1);
+
+    await inspector.getByRole("button", { name: "call 1" }).click();
+    expect(await inspector.locator(".receipt").textContent()).toContain("asked for a tool");
+    await inspector.getByRole("button", { name: "raw bytes" }).click();
+    await inspector.getByText("as the receipt says").waitFor();
+    const { body } = await server.ask("GET", "/v1/chats/seen/calls");
+    const [first] = body.calls as { id: string }[];
+    const sent = await server.ask("GET", `/v1/calls/${first?.id}/request`);
+    expect(JSON.parse((await inspector.locator(".raw").textContent()) ?? "")).toEqual(sent.body);
+  });
+
+  test("before anything is said one can read what would be sent, with the words in the composer", async () => {
+    await chat("now");
+    const page = await visit("#chat=now");
+    await page.getByText("Nothing has been said here yet.").waitFor();
+    await page.getByLabel(/^Write in/).fill("not said yet");
+    await page.getByRole("button", { name: /what would it see now/ }).click();
+    await page.locator(".block[data-kind=message]", { hasText: "not said yet" }).waitFor();
+    expect(await server.messages("now")).toEqual([]);
+  });
+
+  test("no name, word, file name or answer can run as script or fetch anything", async () => {
+    await chat("<script>alert(1)</script>", { name: "<img src=x onerror=alert(2)>" });
+    const evil =
+      '<img src=x onerror="alert(3)"><script>alert(4)</script> [a](javascript:alert(5)) ![b](https://evil.invalid/?b)';
+    const metadata = { sender_display_name: '"><svg onload=alert(6)>', sender_id: "slack:<b>" };
+    const attachments = [{ name: "<iframe src=javascript:alert(7)>", mime_type: "text/plain", data: "aGk=" }];
+    const { body } = await server.submit("<script>alert(1)</script>", evil, metadata, { attachments });
+    await server.outcome("<script>alert(1)</script>", body.message_id);
+    const page = await visit(`#chat=${encodeURIComponent("<script>alert(1)</script>")}`);
+    const outside: string[] = [];
+    page.on("request", (request) => request.url().startsWith(server.baseUrl) || outside.push(request.url()));
+    await answers(page).click();
+    await page.locator(".block[data-kind=message]").first().waitFor();
+
+    expect(await page.locator("[data-hand=person] .verbatim").textContent()).toBe(evil);
+    expect(await page.locator("[data-hand=person] .name").first().textContent()).toBe(
+      '"><svg onload=alert(6)>',
+    );
+    expect(await page.locator(".attachments").textContent()).toContain("<iframe src=javascript:alert(7)>");
+    expect(await page.locator("#book :is(img, script, iframe, svg)").count()).toBe(0);
+    const links = await page
+      .locator("#book a")
+      .evaluateAll((all) => all.map((a) => (a instanceof HTMLAnchorElement ? a.protocol : "")));
+    expect(links.filter((protocol) => protocol !== "https:" && protocol !== "http:")).toEqual([]);
+    expect(outside).toEqual([]);
+  });
+
+  test("what is written while the server is away is sent when it is back, once", async () => {
+    await chat("away");
+    const page = await visit("#chat=away");
+    await say(page, "before");
+    await answers(page).waitFor();
+    await server.down();
+    await page.getByText("Connection lost").waitFor();
+    await say(page, "while you were gone");
+    await page.getByText("It is sent when the server is back").waitFor();
+    await server.up();
+    await answers(page).nth(1).waitFor();
+    await page.getByText("Connection lost").waitFor({ state: "detached" });
+    const said = (await server.messages("away")).filter((row) => row.message_type === "user");
+    expect(said.map((row) => row.content)).toEqual(["before", "while you were gone"]);
+    expect(await page.locator("[data-hand=person]").count()).toBe(2);
+  });
+
+  test("a long chat is read page by page, and what one reads does not move when somebody speaks", async () => {
+    await chat("long", { trigger: "mention" });
+    await Promise.all(Array.from({ length: 300 }, (_, index) => server.submit("long", `remark ${index}`)));
+    const page = await visit("#chat=long");
+    const scroll = page.locator(".scroll");
+    await page.locator("[data-hand=person]").last().waitFor();
+    expect(await page.locator("[data-hand=person]").count()).toBe(200);
+    const atEnd = () => scroll.evaluate((place) => place.scrollHeight - place.scrollTop - place.clientHeight);
+    expect(await atEnd()).toBeLessThan(2);
+
+    const read = await scroll.evaluate((place) => {
+      place.scrollTo(0, 800);
+      const rows = [...place.querySelectorAll<HTMLElement>(".entry")];
+      const row = rows.find((candidate) => candidate.getBoundingClientRect().top > 200);
+      return { id: row?.dataset.id ?? "", top: row?.getBoundingClientRect().top ?? 0 };
+    });
+    const topNow = () =>
+      page.locator(`[data-id="${read.id}"]`).evaluate((row) => row.getBoundingClientRect().top);
+    await page.getByText("here it begins").waitFor({ state: "attached" });
+    expect(Math.abs((await topNow()) - read.top)).toBeLessThan(2);
+    await server.submit("long", "and another");
+    await page.locator(".entry", { hasText: "and another" }).waitFor({ state: "attached" });
+    expect(Math.abs((await topNow()) - read.top)).toBeLessThan(2);
+
+    await page.getByRole("button", { name: /to the end/ }).click();
+    await server.submit("long", "the last word");
+    await page.locator(".entry", { hasText: "the last word" }).waitFor();
+    expect(await atEnd()).toBeLessThan(2);
+  });
+
+  test("everything can be done with the keyboard", async () => {
+    await chat("keys");
+    const page = await visit("#chat=keys");
+    await say(page, "find the needle");
+    await answers(page).waitFor();
+    await page.locator("[data-hand=meta]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("k");
+    await page.keyboard.press("k");
+    expect(await page.locator("[aria-current=true]").getAttribute("data-hand")).toBe("assistant");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-current"))).toBe("true");
+    await page.keyboard.press("i");
+    await page.locator(".block").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".inspector").waitFor({ state: "detached" });
+    await page.keyboard.press("/");
+    await page.keyboard.type("needle");
+    await page.locator(".found li").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("heading", { name: "Keys and hands" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".help").waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("composer");
+  });
+
+  test("host news stands apart, says that no model sees it, and the inspector says so too", async () => {
+    await chat("hosted");
+    await server.ask("POST", "/v1/chats/hosted/host", { content: "The kitchen is closed." });
+    const page = await visit("#chat=hosted");
+    await say(page, "Anything new?");
+    await answers(page).waitFor();
+    const note = page.locator("[data-hand=host]");
+    expect(await note.textContent()).toContain("the model does not see this");
+    await answers(page).click();
+    await page.locator(".block").first().waitFor();
+    expect(await page.locator(".blocks").textContent()).not.toContain("kitchen");
+  });
+
+  test("why nothing was answered is said under the message", async () => {
+    await chat("mention", { trigger: "mention" });
+    const page = await visit("#chat=mention");
+    await say(page, "just talking");
+    await page.getByText(/^not answered: /).waitFor();
+  });
+
+  test("on a phone one page is shown at a time, and nothing sticks out", async () => {
+    await chat("small");
+    await server.ask("POST", "/v1/chats/small/host", { content: "x".repeat(300) });
+    const page = await visit("#chat=small", { width: 360 });
+    await say(page, "y".repeat(300));
+    await answers(page).click();
+    const sticksOut = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(await sticksOut()).toBeLessThanOrEqual(0);
+    await page.getByRole("button", { name: "what it saw" }).click();
+    await page.locator(".block").first().waitFor();
+    expect(await page.locator(".conversation").isVisible()).toBe(false);
+    expect(await sticksOut()).toBeLessThanOrEqual(0);
+    await page.getByRole("button", { name: /‹ small/ }).click();
+    await page.getByRole("button", { name: /‹ chats/ }).click();
+    expect(await page.getByRole("navigation", { name: "Chats" }).isVisible()).toBe(true);
+    expect(await page.locator(".conversation").isVisible()).toBe(false);
+  });
+
+  test.each([false, true])("every word can be read against its paper (dark: %s)", async (dark) => {
+    await server.ask("POST", "/v1/chats", { jid: "contrast", trigger: "always" });
+    await server.ask("POST", "/v1/chats/contrast/host", { content: "News." });
+    const page = await visit("#chat=contrast", { dark });
+    await say(page, "Read me");
+    await answers(page).last().click();
+    await page.locator(".block").first().waitFor();
+    expect(await page.evaluate(tooPale)).toEqual([]);
+  });
+});
+
+/** Runs in the page: every visible text whose contrast with what lies behind it is below AA. */
+function tooPale(): string[] {
+  const channels = (color: string): number[] => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const light = (color: number[]): number => {
+    const [r = 0, g = 0, b = 0] = color.map((value) => {
+      const part = value / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = (element: Element | null): number[] => {
+    if (!element) return [255, 255, 255];
+    const color = channels(getComputedStyle(element).backgroundColor);
+    return color.length === 3 || color[3] === 1 ? color.slice(0, 3) : paper(element.parentElement);
+  };
+  const isShown = (element: Element): boolean => {
+    const style = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    return style.visibility === "visible" && style.opacity !== "0" && box.width > 1 && box.height > 1;
+  };
+  const found: string[] = [];
+  for (const element of document.querySelectorAll("#book *")) {
+    const text = [...element.childNodes]
+      .filter((node) => node.nodeType === Node.TEXT_NODE)
+      .map((node) => node.textContent ?? "");
+    if (
+      text.join("").trim() === "" ||
+      !isShown(element) ||
+      element.closest(":disabled, summary")?.matches(":disabled")
+    )
+      continue;
+    const [one, two] = [light(channels(getComputedStyle(element).color).slice(0, 3)), light(paper(element))];
+    const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (contrast < 4.5)
+      found.push(`${contrast.toFixed(2)} ${element.className} ${text.join("").trim().slice(0, 30)}`);
+  }
+  return found;
+}
