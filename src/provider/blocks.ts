@@ -10,29 +10,33 @@ export type BlockWriter = {
   /** A list begins; the next item is its first. */
   list(text: string): void;
   blocks: EncodedBlock[];
+  body(): string;
 };
+
+const NO_SOURCES: Source[] = [];
 
 /** A writer for one body. */
 export function blockWriter(): BlockWriter {
   const blocks: EncodedBlock[] = [];
+  let body = "";
   let first = true;
   const add = (kind: BlockKind, text: string, sources: Source[]): void => {
-    if (text !== "") blocks.push({ kind, sources, text });
-  };
-  const separate = (): void => {
-    if (!first) add("frame", ",", []);
-    first = false;
+    if (text === "") return;
+    blocks.push({ kind, sources, text });
+    body += text;
   };
   return {
     blocks,
+    body: () => body,
     add,
-    frame: (text) => add("frame", text, []),
+    frame: (text) => add("frame", text, NO_SOURCES),
     list(text) {
-      add("frame", text, []);
+      add("frame", text, NO_SOURCES);
       first = true;
     },
     item(from, text) {
-      separate();
+      if (!first) add("frame", ",", NO_SOURCES);
+      first = false;
       add(from.kind, text, from.sources);
     },
   };

@@ -47,5 +47,5 @@ export type FittedHistory = {
 
 /** Is there nothing to read in it? */
 export function isBlank(text: string): boolean {
-  return text.trim() === "";
+  return !/\S/.test(text);
 }

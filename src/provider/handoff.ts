@@ -1,9 +1,9 @@
 import type { LLMMessage, SystemMessage, UserContent, UserMessage } from "../message/index.js";
 import { type Fitted, type FittedHistory, isBlank, type Target, type TextPart } from "./fitted.js";
-import { fitAssistant } from "./handoffAssistant.js";
+import { type Fitting, fitAssistant } from "./handoffAssistant.js";
 import { fitMedia, type MediaPart } from "./media.js";
-import { leftOut, type Origins, originOf, resultOrigin } from "./origin.js";
-import { pairResults } from "./pairing.js";
+import { leaveOut, type Origins, originOf, resultOrigin } from "./origin.js";
+import { type Answer, pairResults } from "./pairing.js";
 import { idGiver } from "./toolCallId.js";
 
 /** Makes any history fit a model. Pure, and never throws on what a history holds. */
@@ -14,33 +14,37 @@ export function handoff(
 ): FittedHistory {
   const leading = leadingSystem(messages);
   const history = messages.slice(leading.length);
-  const pairing = pairResults(history);
-  const giveId = idGiver(target.ids);
+  const { answers, unused } = pairResults(history);
+  const fitting: Fitting = { target, origins, giveId: idGiver(target.ids) };
   const fitted: Fitted[] = [];
-  const left = pairing.unused.flatMap(({ answer, reason }) => leftOut(resultOrigin(answer, origins), reason));
-
+  const leftOut = unused.flatMap(({ answer, reason }) => leaveOut(resultOrigin(answer, origins), reason));
   history.forEach((message, at) => {
     if (message.role === "tool") return;
-    const one = fitOne(message);
+    const one = fitOne(message, answers.get(at) ?? [], fitting);
     if (one) fitted.push(one);
-    else if (!isOnlyResults(message)) left.push(...leftOut(originOf(message, origins), whyLeftOut(message)));
-
-    function fitOne(message: Exclude<LLMMessage, { role: "tool" }>): Fitted | null {
-      switch (message.role) {
-        case "system":
-          return fitSystem(message, origins);
-        case "user":
-          return fitUser(message, target, origins);
-        case "assistant":
-          return fitAssistant(message, pairing.answers.get(at) ?? [], target, giveId, origins);
-      }
-    }
+    else if (!isOnlyResults(message))
+      leftOut.push(...leaveOut(originOf(message, origins), whyLeftOut(message)));
   });
   return {
     leading: leading.flatMap((message) => fitSystem(message, origins) ?? []),
     messages: fitted,
-    leftOut: left,
+    leftOut,
   };
+}
+
+function fitOne(
+  message: Exclude<LLMMessage, { role: "tool" }>,
+  answers: readonly (Answer | null)[],
+  fitting: Fitting,
+): Fitted | null {
+  switch (message.role) {
+    case "system":
+      return fitSystem(message, fitting.origins);
+    case "user":
+      return fitUser(message, fitting);
+    case "assistant":
+      return fitAssistant(message, answers, fitting);
+  }
 }
 
 function leadingSystem(messages: readonly LLMMessage[]): SystemMessage[] {
@@ -59,8 +63,9 @@ function fitSystem(message: SystemMessage, origins: Origins): Extract<Fitted, { 
     : null;
 }
 
-function fitUser(message: UserMessage, target: Target, origins: Origins): Fitted | null {
-  const parts = message.contents.flatMap((content) => fitContent(content, target));
+function fitUser(message: UserMessage, { target, origins }: Fitting): Fitted | null {
+  const parts: (TextPart | MediaPart)[] = [];
+  for (const content of message.contents) parts.push(...fitContent(content, target));
   return parts.length > 0 ? { role: "user", parts, from: originOf(message, origins) } : null;
 }
 

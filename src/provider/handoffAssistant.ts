@@ -21,6 +21,9 @@ import { wireToolName } from "./toolCallId.js";
 
 const NO_RESULT = "There is no result for this call: it was interrupted, or its result was lost.";
 
+/** What every message of one history is fitted with. */
+export type Fitting = { target: Target; origins: Origins; giveId: (id: string) => string };
+
 type Answered = { type: "answered_call"; call: ToolCallContent; answer: Answer | null };
 type Finished = TextContent | ThinkingContent | Answered;
 
@@ -28,10 +31,9 @@ type Finished = TextContent | ThinkingContent | Answered;
 export function fitAssistant(
   message: AssistantMessage,
   answers: readonly (Answer | null)[],
-  target: Target,
-  giveId: (id: string) => string,
-  origins: Origins,
+  fitting: Fitting,
 ): Fitted | null {
+  const { target, origins } = fitting;
   if (message.stopReason === "error") return null;
   const same =
     message.provider === target.provider && message.api === target.api && message.model === target.model;
@@ -47,9 +49,9 @@ export function fitAssistant(
         parts.push(...fitThinking(content, same));
         break;
       case "answered_call": {
-        const call = fitCall(content.call, giveId, same, target);
+        const call = fitCall(content.call, same, fitting);
         parts.push(call);
-        results.push(fitResult(call, content.answer, from, target, origins));
+        results.push(content.answer ? fitResult(call, content.answer, fitting) : missingResult(call, from));
       }
     }
   }
@@ -82,12 +84,7 @@ function fitThinking(content: ThinkingContent, same: boolean): (TextPart | Think
   return blank || content.redacted ? [] : [{ type: "text", text: content.content }];
 }
 
-function fitCall(
-  call: ToolCallContent,
-  giveId: (id: string) => string,
-  same: boolean,
-  target: Target,
-): CallPart {
+function fitCall(call: ToolCallContent, same: boolean, { giveId, target }: Fitting): CallPart {
   return {
     type: "tool_call",
     id: giveId(call.id),
@@ -97,15 +94,11 @@ function fitCall(
   };
 }
 
-function fitResult(
-  call: CallPart,
-  answer: Answer | null,
-  callFrom: Origin,
-  target: Target,
-  origins: Origins,
-): FittedResult {
-  const { id, name } = call;
-  if (!answer) return { id, name, text: NO_RESULT, isError: true, media: [], from: callFrom };
+function missingResult({ id, name }: CallPart, from: Origin): FittedResult {
+  return { id, name, text: NO_RESULT, isError: true, media: [], from };
+}
+
+function fitResult({ id, name }: CallPart, answer: Answer, { target, origins }: Fitting): FittedResult {
   const { content, isError, images = [], audio = [] } = answer.result;
   const fitted = [
     ...images.map((image) => fitMedia("image", image, target.takes)),

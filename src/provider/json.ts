@@ -1,3 +1,5 @@
+/// <reference lib="es2024.string" />
+
 /** Is it an object with named fields: no list, not null? */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -22,7 +24,15 @@ export function toJson(value: unknown): string {
   return json.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\ufffd"));
 }
 
+const NEEDS_CARE = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** A text as a JSON string: the same as `toJson`, and several times faster, because most texts need no escapes. */
+export function quote(text: string): string {
+  if (!NEEDS_CARE.test(text)) return `"${text}"`;
+  return JSON.stringify(text.isWellFormed() ? text : text.toWellFormed());
+}
+
 /** A text as the inside of a JSON string, without its quotes. */
-export function toJsonFragment(text: string): string {
-  return toJson(text).slice(1, -1);
+export function quoteInside(text: string): string {
+  return quote(text).slice(1, -1);
 }

@@ -4,7 +4,7 @@ import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition } from "./codec.js";
 import { type FittedHistory, isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
-import { toJson, toJsonFragment } from "./json.js";
+import { quoteInside, toJson } from "./json.js";
 import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
 import { type Spelled, spell } from "./openaiChatMessage.js";
 import { EXACTLY_9, UP_TO_40, wireToolName } from "./toolCallId.js";
@@ -28,8 +28,7 @@ function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
   const renamedTools = writeTools(writer, request.tools ?? []);
   writer.list(',"messages":[');
   const system = systemPieces(request.system, history);
-  const spelled = history.messages.map((message) => spell(message, model.quirks));
-  const messages = spelled.flatMap((spelling) => spelling.messages);
+  const { messages, leftOut } = spell(history.messages, model.quirks);
   writeSystem(writer, system, model.quirks);
   writeMessages(writer, messages, model.quirks);
   if (system.length === 0 && messages.length === 0) writer.item(FRAME, NOTHING_SAID);
@@ -37,9 +36,9 @@ function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
   return {
     url: completionsUrl(model.baseUrl),
     headers: headersOf(model),
-    body: writer.blocks.map((block) => block.text).join(""),
+    body: writer.body(),
     blocks: writer.blocks,
-    leftOut: [...history.leftOut, ...spelled.flatMap((spelling) => spelling.leftOut)],
+    leftOut: [...history.leftOut, ...leftOut],
     renamedTools,
   };
 }
@@ -128,12 +127,12 @@ function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], { syste
   const marked = systemRole === "user";
   writer.item(
     FRAME,
-    `{"role":"${systemRole}","content":"${marked ? toJsonFragment(`${HANDOFF_LABEL.system}\n`) : ""}`,
+    `{"role":"${systemRole}","content":"${marked ? quoteInside(`${HANDOFF_LABEL.system}\n`) : ""}`,
   );
   pieces.forEach(({ kind, text, sources }, index) => {
-    writer.add(kind, toJsonFragment(index === 0 ? text : `\n\n${text}`), sources);
+    writer.add(kind, quoteInside(index === 0 ? text : `\n\n${text}`), sources);
   });
-  writer.frame(`${marked ? toJsonFragment(`\n${HANDOFF_LABEL.systemEnd}`) : ""}"}`);
+  writer.frame(`${marked ? quoteInside(`\n${HANDOFF_LABEL.systemEnd}`) : ""}"}`);
 }
 
 const FRAME: Origin = { kind: "frame", sources: [] };

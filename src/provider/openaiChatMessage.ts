@@ -1,42 +1,54 @@
-import { HANDOFF_LABEL, type LeftOut, type Origin } from "../message/index.js";
+import { HANDOFF_LABEL, type LeftOut, type Origin, type ThinkingContent } from "../message/index.js";
 import type { Quirks } from "./codec.js";
 import type { CallPart, Fitted, FittedResult, TextPart } from "./fitted.js";
-import { isRecord, toJson } from "./json.js";
+import { isRecord, quote, toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
-import { leftOut, mergeOrigins } from "./origin.js";
+import { leaveOut, mergeOrigins } from "./origin.js";
 
 /** A message in the API's spelling: one complete JSON value. */
 export type Spelled = { role: "system" | "user" | "assistant" | "tool"; text: string; from: Origin };
 
-type Spelling = { messages: Spelled[]; leftOut: LeftOut[] };
+export type Spelling = { messages: Spelled[]; leftOut: LeftOut[] };
+
 type Assistant = Extract<Fitted, { role: "assistant" }>;
 
-/** A fitted message as Chat Completions spells it: one message, or an answer with its results. */
-export function spell(message: Fitted, quirks: Quirks): Spelling {
-  switch (message.role) {
-    case "system":
-      return { messages: [spellSystem(message, quirks)], leftOut: [] };
-    case "user": {
-      const text = toJson({ role: "user", content: contentOf(message.parts) });
-      return { messages: [{ role: "user", text, from: message.from }], leftOut: [] };
+/** A fitted history as Chat Completions spells it. */
+export function spell(history: readonly Fitted[], quirks: Quirks): Spelling {
+  const spelling: Spelling = { messages: [], leftOut: [] };
+  for (const message of history) {
+    switch (message.role) {
+      case "system":
+        spelling.messages.push(spellSystem(message, quirks));
+        break;
+      case "user":
+        spelling.messages.push({ role: "user", text: userJson(message.parts), from: message.from });
+        break;
+      case "assistant":
+        spellAssistant(message, quirks, spelling);
     }
-    case "assistant":
-      return spellAssistant(message, quirks);
   }
+  return spelling;
 }
 
 /** A system message in the middle of the history stays there, marked where the role has to be another. */
 function spellSystem({ text, from }: Extract<Fitted, { role: "system" }>, { midSystem }: Quirks): Spelled {
-  if (midSystem !== "user") return { role: "system", text: toJson({ role: midSystem, content: text }), from };
+  if (midSystem !== "user")
+    return { role: "system", text: `{"role":"${midSystem}","content":${quote(text)}}`, from };
   const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
-  return { role: "user", text: toJson({ role: "user", content: marked }), from };
+  return { role: "user", text: userJson([{ type: "text", text: marked }]), from };
 }
 
 /** A string where it can be one: many compatible servers take nothing else. */
-function contentOf(parts: readonly (TextPart | MediaPart)[]): unknown {
-  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  if (texts.length === parts.length) return texts.join("\n\n");
-  return parts.map(partOf);
+function userJson(parts: readonly (TextPart | MediaPart)[]): string {
+  const texts = textsOf(parts);
+  const content = texts.length === parts.length ? quote(texts.join("\n\n")) : toJson(parts.map(partOf));
+  return `{"role":"user","content":${content}}`;
+}
+
+function textsOf(parts: readonly { type: string; text?: string }[]): string[] {
+  const texts: string[] = [];
+  for (const part of parts) if (part.type === "text" && part.text) texts.push(part.text);
+  return texts;
 }
 
 function partOf(part: TextPart | MediaPart): Record<string, unknown> {
@@ -56,51 +68,53 @@ function soundFormat(mime: string): "wav" | "mp3" {
   return mime.includes("wav") ? "wav" : "mp3";
 }
 
-function spellAssistant(message: Assistant, quirks: Quirks): Spelling {
-  const texts = message.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const calls = message.parts.flatMap((part) => (part.type === "tool_call" ? [part] : []));
+/** An answer, then the results of its calls, then what those results had to show. */
+function spellAssistant(message: Assistant, quirks: Quirks, { messages, leftOut }: Spelling): void {
+  const texts = textsOf(message.parts);
+  const calls = message.parts.filter((part) => part.type === "tool_call");
   if (texts.length === 0 && calls.length === 0) {
-    return {
-      messages: [],
-      leftOut: leftOut(message.from, "thinking alone, which this API cannot take back"),
-    };
+    leftOut.push(...leaveOut(message.from, "thinking alone, which this API cannot take back"));
+    return;
   }
-  const answer = toJson({
-    role: "assistant",
-    content: texts.length > 0 ? texts.join("\n\n") : null,
-    ...reasoningOf(message, calls.length > 0, quirks),
-    ...(calls.length > 0 ? { tool_calls: calls.map(callOf) } : {}),
-  });
-  const messages: Spelled[] = [{ role: "assistant", text: answer, from: message.from }];
+  const content = texts.length > 0 ? quote(texts.join("\n\n")) : "null";
+  const reasoning = reasoningJson(message, calls.length > 0, quirks);
+  const toolCalls = calls.length > 0 ? `,"tool_calls":[${calls.map(callJson).join()}]` : "";
+  const text = `{"role":"assistant","content":${content}${reasoning}${toolCalls}}`;
+  messages.push({ role: "assistant", text, from: message.from });
   for (const result of message.results) messages.push(spellResult(result, quirks));
-  return { messages: [...messages, ...spellToolMedia(message.results)], leftOut: [] };
+  messages.push(...spellToolMedia(message.results));
 }
 
-function callOf({ id, name, args, native }: CallPart): Record<string, unknown> {
+function callJson({ id, name, args, native }: CallPart): string {
   const data = native?.data;
-  const extra = isRecord(data) && isRecord(data.extra_content) ? { extra_content: data.extra_content } : {};
-  return { id, type: "function", function: { name, arguments: toJson(args) }, ...extra };
+  const extra =
+    isRecord(data) && isRecord(data.extra_content) ? `,"extra_content":${toJson(data.extra_content)}` : "";
+  const called = `{"name":${quote(name)},"arguments":${quote(toJson(args))}}`;
+  return `{"id":${quote(id)},"type":"function","function":${called}${extra}}`;
 }
 
 /**
  * This model's own thinking, where its server can take it back: signed details as they came, plain reasoning in the
  * field the server insists on for answers that call tools. OpenAI itself takes none.
  */
-function reasoningOf(message: Assistant, callsTools: boolean, quirks: Quirks): Record<string, unknown> {
-  const thoughts = message.parts.flatMap((part) => (part.type === "thinking" ? [part.thinking] : []));
-  const details = thoughts.flatMap(({ content, signature, native }): unknown[] => {
-    const data = native?.data;
-    if (isRecord(data) && Array.isArray(data.reasoning_details)) return data.reasoning_details;
-    return signature === "" ? [] : [{ type: "reasoning.text", text: content, signature }];
-  });
-  if (details.length > 0) return { reasoning_details: details };
-  if (quirks.replayReasoning === "none" || !callsTools) return {};
-  return { [quirks.replayReasoning]: thoughts.map((thought) => thought.content).join("\n\n") };
+function reasoningJson(message: Assistant, callsTools: boolean, { replayReasoning }: Quirks): string {
+  const thoughts: ThinkingContent[] = [];
+  for (const part of message.parts) if (part.type === "thinking") thoughts.push(part.thinking);
+  const details = thoughts.flatMap(detailsOf);
+  if (details.length > 0) return `,"reasoning_details":${toJson(details)}`;
+  if (replayReasoning === "none" || !callsTools) return "";
+  return `,"${replayReasoning}":${quote(thoughts.map((thought) => thought.content).join("\n\n"))}`;
 }
 
-function spellResult(result: FittedResult, quirks: Quirks): Spelled {
-  const named = quirks.toolResultName ? { name: result.name } : {};
-  const text = toJson({ role: "tool", tool_call_id: result.id, ...named, content: resultText(result) });
+function detailsOf({ content, signature, native }: ThinkingContent): unknown[] {
+  const data = native?.data;
+  if (isRecord(data) && Array.isArray(data.reasoning_details)) return data.reasoning_details;
+  return signature === "" ? [] : [{ type: "reasoning.text", text: content, signature }];
+}
+
+function spellResult(result: FittedResult, { toolResultName }: Quirks): Spelled {
+  const name = toolResultName ? `,"name":${quote(result.name)}` : "";
+  const text = `{"role":"tool","tool_call_id":${quote(result.id)}${name},"content":${quote(resultText(result))}}`;
   return { role: "tool", text, from: result.from };
 }
 
@@ -122,5 +136,5 @@ function spellToolMedia(results: readonly FittedResult[]): Spelled[] {
     "message",
     withMedia.map((result) => result.from),
   );
-  return [{ role: "user", text: toJson({ role: "user", content: contentOf(parts) }), from }];
+  return [{ role: "user", text: userJson(parts), from }];
 }

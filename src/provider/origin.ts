@@ -26,7 +26,7 @@ export function mergeOrigins(kind: BlockKind, origins: readonly Origin[]): Origi
 }
 
 /** The messages behind an origin, as left out for a reason. */
-export function leftOut(origin: Origin, reason: string): LeftOut[] {
+export function leaveOut(origin: Origin, reason: string): LeftOut[] {
   return origin.sources
     .filter((source) => source.type === "message")
     .map((source) => ({ message_id: source.id, reason }));
