@@ -27,7 +27,7 @@ export async function previewContext(
   const meanwhile = await saidMeanwhile(hall, chat.jid, threadId, turnLane(chat.jid, threadId));
   const turnId = hall.clock.newId();
   const rows = said ? [...meanwhile, said] : meanwhile;
-  const taking = await take(hall, { chat, threadId, head, path: window.path, turnId }, rows);
+  const taking = await take(hall, { chat, threadId, head, turnId }, rows);
   const path = [...window.path, ...taking.entries];
   const notices = await hall.notices({ chat, turn_id: turnId });
   const { request, leftOut } = requestOf(

@@ -14,7 +14,9 @@ const INTERRUPTED =
  * A turn that a crash cut short goes on from what was written. Tool calls without a result get one that says so:
  * running them again could do a thing twice. Calls left running are closed as cut.
  */
-export async function interruptedTools(hall: Hall, state: TurnState, path: readonly PathEntry[]) {
+export async function interruptedTools(hall: Hall, state: TurnState) {
+  const { chat, head } = state;
+  const path = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
   const facts: Fact[] = await cutCalls(hall, state);
   const results = unanswered(path).map(({ row, id }, index) =>
     newRow({

@@ -15,7 +15,6 @@ export type TakingPlace = {
   chat: Chat;
   threadId: string;
   head: string | null;
-  path: readonly PathEntry[];
   turnId: string;
 };
 
@@ -38,7 +37,7 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
   const known = await hall.store.read.labels(chat.jid);
   const { frozen, newLabels } = takeMessages({
     rows,
-    previous: { at: lastSpokenAt(place.path) },
+    previous: { at: await lastSpokenAt(hall, chat.jid, place.head) },
     labels: known,
     chat,
   });
@@ -68,8 +67,18 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
   return { entries, facts, head };
 }
 
-function lastSpokenAt(path: readonly PathEntry[]): string | null {
-  return path.findLast((entry) => entry.message !== null)?.message?.timestamp ?? null;
+/** The head is nearly always a message; notes and summaries may stand between it and the last word spoken. */
+const LOOKED_BEHIND = [1, 20];
+
+/** When somebody last spoke before the head. Reading the whole window for it would make every turn start late. */
+async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): Promise<string | null> {
+  if (head === null) return null;
+  for (const limit of LOOKED_BEHIND) {
+    const path = await hall.store.read.path(chatJid, head, limit);
+    const spoken = path.findLast((entry) => entry.message !== null);
+    if (spoken?.message) return spoken.message.timestamp;
+  }
+  return null;
 }
 
 /** Rows a turn writes go on the tree in the same commit. */

@@ -1,5 +1,4 @@
 import { runAgent } from "../agent/index.js";
-import type { PathEntry } from "../context/index.js";
 import type { Claim, Fact, Turn, Work } from "../store/store.js";
 import { fetchAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
@@ -15,7 +14,6 @@ import {
   StopRequested,
   type TurnState,
 } from "./turnState.js";
-import { readWindow } from "./window.js";
 
 /** One piece of work to its end: the message is answered, or ends in another named outcome. */
 export async function runTurn(
@@ -104,23 +102,19 @@ async function begin(hall: Hall, given: Omit<TurnState, "turn" | "notices" | "he
     ended_at: null,
   };
   const head = await hall.store.read.head(chat.jid, threadId);
-  const { path } = await readWindow(hall, chat, head);
   const notices = await hall.notices({ chat, turn_id: turn.id });
   const state = { ...given, turn, notices, head };
-  const opening = resumed ? await interruptedTools(hall, state, path) : await takeRows(hall, state, path);
+  const opening = resumed ? await interruptedTools(hall, state) : await takeRows(hall, state);
   expectCommitted(await hall.store.commit({ expect: [leaseOf(claim)], facts: opening.facts }));
   return { ...state, head: opening.head };
 }
 
-async function takeRows(hall: Hall, state: TurnState, path: readonly PathEntry[]) {
+async function takeRows(hall: Hall, state: TurnState) {
   const { chat, turn, trigger, claim } = state;
   const meanwhile = await saidMeanwhile(hall, chat.jid, turn.thread_id, claim.lane);
   const rows = await fetchAttachments(hall, [...meanwhile.filter((row) => row.id !== trigger.id), trigger]);
-  const taking = await take(
-    hall,
-    { chat, threadId: turn.thread_id, head: state.head, path, turnId: turn.id },
-    rows,
-  );
+  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id };
+  const taking = await take(hall, place, rows);
   return { head: taking.head, facts: [{ type: "turn_started", turn } as Fact, ...taking.facts] };
 }
 
