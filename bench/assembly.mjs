@@ -73,7 +73,7 @@ async function openChat(path, size) {
 async function assemble({ store, chat, head }) {
   const hall = { store, limits: DEFAULT_LIMITS, tools: [] };
   const before = performance.now();
-  const window = await readWindow(hall, chat.jid, head);
+  const window = await readWindow(hall, chat, head);
   const hostRows = await hostRowsSince(hall, chat.jid, window.path.at(-1)?.at ?? null);
   const read = performance.now();
   const { request } = requestOf(hall, chat, window, []);

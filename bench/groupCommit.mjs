@@ -21,10 +21,9 @@ export async function groupCommit(progress) {
     progress("writing down what the store asks of SQLite");
     const batches = Array.from({ length: BATCHES }, (_, index) => ingestBatch(index));
     const recorded = record(join(folder.path, "recorded.db"), FIRST, batches);
-    await storeRound(join(folder.path, "warm-store.db"), batches);
     /** @type {number[]} */
-    const groups = [(await storeRound(join(folder.path, "warm.db"), batches)).group];
-    await rawRound(join(folder.path, "warm-raw.db"), recorded, groups[0]);
+    const groups = [(await storeRound(join(folder.path, "warm-store.db"), batches)).group];
+    await rawRound(join(folder.path, "warm-raw.db"), recorded, Math.round(groups[0]));
     const sides = {
       ours: async (round) => {
         const { perSecond, group } = await storeRound(join(folder.path, `store-${round}.db`), batches);
@@ -120,12 +119,12 @@ async function storeRound(path, batches) {
   return { perSecond: batches.length / seconds, group: batches.length / groups };
 }
 
-/** @param {string} path @param {ReturnType<typeof record>} recorded @param {number} size */
-async function rawRound(path, recorded, size) {
-  const raw = openRaw(path, FIRST);
+/** @param {string} path @param {import("./rawSqlite.mjs").Recording} recording @param {number} size */
+async function rawRound(path, recording, size) {
+  const raw = openRaw(path, FIRST, recording);
   const before = performance.now();
-  for (let at = 0; at < recorded.length; at += size) raw.commitGroup(recorded.slice(at, at + size));
+  for (let from = 0; from < BATCHES; from += size) raw.commitGroup(from, from + size);
   const seconds = (performance.now() - before) / 1000;
   raw.close();
-  return recorded.length / seconds;
+  return BATCHES / seconds;
 }
