@@ -191,7 +191,17 @@ describe("a call that fails", () => {
       { timeouts: { idleMs: 30 } },
     );
     expect(late.message).toMatchObject({ stopReason: "stop", usage: { inputTokens: 9 } });
-    expect((await ask({ body: ANSWER, cutAt: finished, ending: "reset" })).message.stopReason).toBe("stop");
+    const reset = await ask({ body: ANSWER, cutAt: finished, ending: "reset" });
+    expect(reset.message).toMatchObject({ stopReason: "stop" });
+    expect([late, reset].map(({ message }) => message.error)).toEqual([undefined, undefined]);
+  });
+
+  test("keeps the server's own reason when the connection breaks after it", async () => {
+    const body = eventStream([chunk({ content: "Hi" }), { error: { message: "slow down", code: 429 } }], {
+      done: false,
+    });
+    const { message } = await ask({ body, ending: "reset" });
+    expect(message).toMatchObject({ errorKind: "rate_limit", contents: [{ content: "Hi" }] });
   });
 
   test("does not follow the server elsewhere", async () => {
@@ -245,6 +255,19 @@ describe("a call that is stopped", () => {
       type: "done",
       message: { stopReason: "aborted", contents: [{ content: "Grü" }] },
     });
+  });
+
+  test("ends also when the network does not listen to signals", async () => {
+    const [deaf, stuck] = [new AbortController(), new AbortController()];
+    const never = (): Promise<Response> => new Promise(() => setTimeout(() => deaf.abort(), 5));
+    expect((await listen(call(on, request, { signal: deaf.signal, fetch: never }))).message.stopReason).toBe(
+      "aborted",
+    );
+    const silent = async (): Promise<Response> =>
+      new Response(new ReadableStream({ start: () => void setTimeout(() => stuck.abort(), 5) }));
+    expect(
+      (await listen(call(on, request, { signal: stuck.signal, fetch: silent }))).message.stopReason,
+    ).toBe("aborted");
   });
 
   test("at its very end runs no tool", async () => {

@@ -17,9 +17,9 @@ export function sseReader(): SseReader {
   let data: string[] = [];
   let found: SseEvent[] = [];
 
+  /** A comment is a field without a name. */
   function takeField(line: string): void {
     const colon = line.indexOf(":");
-    if (colon === 0) return;
     const field = colon === -1 ? line : line.slice(0, colon);
     const start = line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1;
     const value = colon === -1 ? "" : line.slice(start);
