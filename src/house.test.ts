@@ -74,7 +74,9 @@ describe("the house", () => {
 
   it("has no type that says nothing", () => {
     const silenced = /:\s*any\b|\bas any\b|<any>|as unknown as|@ts-ignore|@ts-expect-error/;
-    expect(sources.filter(({ text }) => silenced.test(text)).map(({ name }) => name)).toEqual([]);
+    const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    const found = sources.filter(({ text }) => silenced.test(withoutComments(text)) || /@ts-/.test(text));
+    expect(found.map(({ name }) => name)).toEqual([]);
   });
 
   it("has doors that exist: every export of the package is built from a source file", () => {

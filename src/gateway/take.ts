@@ -40,6 +40,7 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
     previous: { at: await lastSpokenAt(hall, chat.jid, place.head) },
     labels: known,
     chat,
+    botIds: [chat.bot_id],
   });
   const facts: Fact[] = newLabels.map((label) => ({ type: "label", chat_jid: chat.jid, ...label }));
   const at = iso(hall.clock.now());
