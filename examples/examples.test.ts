@@ -48,6 +48,20 @@ describe("the examples", () => {
     );
   });
 
+  it("history: rows of every kind are stored, and a model reads those that are for it", async () => {
+    const text = await printed("history");
+    expect(text).toContain("stored: 1 host-123, 2 cmd-123\n");
+    expect(text).toContain("[Command output, exit 0]\\n3 files changed");
+    expect(text).not.toContain("restarted");
+  });
+
+  it("tool: a result that ends the turn, and a notice that is no message", async () => {
+    const text = await printed("tool");
+    expect(text).toContain("tool_result: the bell rang for home\n");
+    expect(text).toContain("answered with 1 call; notice seen: true\n");
+    expect(text).not.toContain(": The oven is on.");
+  });
+
   it("store: a store of one's own passes the suite", async () => {
     const text = await printed("store");
     const passed = Number(/^(?:#|ℹ) pass (\d+)$/m.exec(text)?.[1]);
