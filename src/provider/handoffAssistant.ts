@@ -68,10 +68,22 @@ function finishedContents(message: AssistantMessage, answers: readonly (Answer |
     if (content.type !== "tool_call") return content;
     return { type: "answered_call", call: content, answer: answers[call++] ?? null };
   });
-  if (message.stopReason !== "aborted") return contents;
+  if (message.stopReason !== "aborted") return joinTexts(contents);
   const kept = contents.filter((content) => content.type !== "answered_call" || content.answer !== null);
   while (kept.at(-1)?.type === "thinking") kept.pop();
-  return kept;
+  return joinTexts(kept);
+}
+
+/** Texts that follow each other are pieces of one: some APIs split a sentence where a citation begins. */
+function joinTexts(contents: readonly Finished[]): Finished[] {
+  const joined: Finished[] = [];
+  for (const content of contents) {
+    const last = joined.at(-1);
+    if (content.type === "text" && last?.type === "text") {
+      joined[joined.length - 1] = { type: "text", content: last.content + content.content };
+    } else joined.push(content);
+  }
+  return joined;
 }
 
 /** Verbatim for the model that thought it, also when only a signature is left of it; plain text for every other. */

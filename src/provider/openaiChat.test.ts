@@ -283,6 +283,11 @@ describe("any history fits", () => {
     ]);
   });
 
+  test("pieces of one text stay one text, spaces and all", () => {
+    const pieces = ["It is ", "noon", "\n", "in Oslo."].map((piece) => TextContent.of(piece));
+    expect(script([says(pieces)])).toEqual(["assistant: It is noon\nin Oslo."]);
+  });
+
   test("another model's thinking is text, this model's is left out, blank and redacted thinking is nothing", () => {
     const thoughts: Contents = [
       ThinkingContent.of("I wonder."),
