@@ -43,6 +43,9 @@ async function follow(
   keep: (cursor: string) => void,
 ): Promise<void> {
   let cursor = after;
+  // What can be asked is asked at once: the page is readable also where a proxy keeps the stream from opening.
+  let isFresh = true;
+  void refresh(page);
   const pile = heap(page, signal);
   const onState = (state: "open" | "lost"): void => {
     if (state === "lost") {
@@ -51,7 +54,8 @@ async function follow(
     }
     // Without a cursor we may have missed the end of a turn; whatever still runs is told again.
     page.set({ link: "open", ...(cursor === undefined ? { live: {} } : {}) });
-    void refresh(page);
+    void (isFresh ? catchUp(page) : refresh(page));
+    isFresh = false;
   };
   try {
     for await (const event of page.client.events({ signal, onState, ...(after ? { after } : {}) })) {

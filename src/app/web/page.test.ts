@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
   /** A person's browser. With a token it is one that has been here before. */
   async function visit(
     path: string,
-    more: { token?: boolean; width?: number; dark?: boolean } = {},
+    more: { token?: boolean; width?: number; dark?: boolean; deaf?: boolean } = {},
   ): Promise<Page> {
     const context = await browser.newContext({
       viewport: { width: more.width ?? 1300, height: 800 },
@@ -53,6 +53,7 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
     }
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
+    if (more.deaf) await page.route("**/v1/events*", (route) => route.abort());
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("dialog", (dialog) => complaints.push(`a dialog: ${dialog.message()}`));
     page.on("console", (message) => {
@@ -179,6 +180,18 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
     const said = (await server.messages("away")).filter((row) => row.message_type === "user");
     expect(said.map((row) => row.content)).toEqual(["before", "while you were gone"]);
     expect(await page.locator("[data-hand=person]").count()).toBe(2);
+  });
+
+  test("a message whose acknowledgement was lost is sent again and said once", async () => {
+    await chat("lost");
+    const page = await visit("#chat=lost", { deaf: true });
+    await page.route("**/submit", (route) => void route.fetch().then(() => route.abort()), { times: 1 });
+    await say(page, "only once");
+    await page.getByRole("button", { name: "Send again" }).click();
+    await page.locator("[data-sending]").waitFor({ state: "detached" });
+    expect(await page.locator("[data-hand=person]").allTextContents()).toHaveLength(1);
+    const said = (await server.messages("lost")).filter((row) => row.message_type === "user");
+    expect(said.map((row) => row.content)).toEqual(["only once"]);
   });
 
   test("a long chat is read page by page, and what one reads does not move when somebody speaks", async () => {

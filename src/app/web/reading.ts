@@ -20,6 +20,7 @@ export async function openChat(page: Page, jid: string): Promise<void> {
     selected: null,
     search: null,
     inspection: null,
+    pinned: null,
     lit: [],
     unread,
   });

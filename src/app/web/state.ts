@@ -62,6 +62,8 @@ export type State = {
   lit: readonly string[];
   search: { words: string; found: MessageRow[] | null; trouble: string | null } | null;
   inspection: Inspection | null;
+  /** A request kept aside, to which others are compared. */
+  pinned: Seen | null;
   help: boolean;
 };
 
@@ -89,6 +91,7 @@ export const BLANK: State = {
   lit: [],
   search: null,
   inspection: null,
+  pinned: null,
   help: false,
 };
 

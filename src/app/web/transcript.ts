@@ -2,7 +2,7 @@ import type { MessageRow } from "../../message/row.js";
 
 /**
  * The stretch of a chat that the page holds: contiguous rows, ascending by `seq`.
- * A chat may have a hundred thousand of them; the page keeps a thousand around what is read.
+ * A chat may have a hundred thousand of them; the page keeps a few hundred around what is read.
  */
 export type Transcript = {
   rows: readonly MessageRow[];
@@ -15,7 +15,7 @@ export type Transcript = {
 /** Rows asked for at once. */
 export const PAGE = 200;
 /** Rows kept; beyond that the far end is let go, and asked for again when somebody scrolls there. */
-const KEPT = 1000;
+const KEPT = 600;
 
 export const EMPTY: Transcript = { rows: [], atStart: true, atEnd: true };
 

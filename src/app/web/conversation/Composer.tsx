@@ -14,6 +14,12 @@ export function Composer({ page, chat }: { page: Page; chat: Chat }) {
 
   useEffect(() => growWithText(field.current), [text]);
 
+  // Whoever opens a chat with a keyboard at hand wants to write; on a phone it would only hide half the page.
+  useEffect(() => {
+    if (matchMedia("(min-width: 720px) and (pointer: fine)").matches)
+      field.current?.focus({ preventScroll: true });
+  }, []);
+
   const write = (words: string): void => {
     setText(words);
     session.keepDraft(chat.jid, words);

@@ -29,7 +29,7 @@ export function Conversation({ page, state, chat }: { page: Page; state: State; 
       >
         {reading && <Beginning state={state} />}
         <Transcript page={page} state={state} chat={chat} />
-        <Blank state={state} chat={chat} />
+        <Blank page={page} state={state} chat={chat} />
       </Scroll>
       <Tail page={page} state={state} chat={chat} atEnd={atEnd} />
       {chat && <Composer key={`${chat.jid} ${state.redrafts}`} page={page} chat={chat} />}
@@ -84,9 +84,16 @@ function Beginning({ state }: { state: State }) {
 }
 
 /** What stands on a page without messages. */
-function Blank({ state, chat }: { state: State; chat: Chat | null }) {
+function Blank({ page, state, chat }: { page: Page; state: State; chat: Chat | null }) {
   if (state.transcript === null) {
-    if (state.trouble) return null;
+    if (state.trouble) {
+      return (
+        <div class="blank">
+          <p>This chat could not be opened.</p>
+          <Trouble page={page} state={state} />
+        </div>
+      );
+    }
     return (
       <p class="blank">{state.open === null && state.chats !== null ? "No chat is open." : "Opening…"}</p>
     );
@@ -110,7 +117,7 @@ function Tail({ page, state, chat, atEnd }: { page: Page; state: State; chat: Ch
   const behind = state.transcript !== null && (!atEnd || !state.transcript.atEnd);
   return (
     <div class="tail" role="status">
-      <Trouble page={page} state={state} />
+      {state.transcript && <Trouble page={page} state={state} />}
       {turns.length > 0 && (
         <span class="working">
           {chat?.assistant_name ?? "The assistant"} is writing…{" "}

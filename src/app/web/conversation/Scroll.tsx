@@ -106,7 +106,7 @@ export class Scroll extends Component<Props> {
   }
 }
 
-/** The first row that reaches below a line, found by halving: there may be a thousand. */
+/** The first row that reaches below a line, found by halving: there may be hundreds. */
 function firstBelow(place: HTMLElement, line: number): HTMLElement | null {
   const rows = place.firstElementChild?.children ?? [];
   let low = 0;

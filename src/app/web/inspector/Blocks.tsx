@@ -10,13 +10,20 @@ import type { Seen, SeenBlock } from "./seen.js";
 import { type Passage, type Wording, wordingOf } from "./wording.js";
 
 type Rows = readonly MessageRow[];
-type Props = { page: Page; seen: Seen; rows: Rows; lit: readonly string[] };
+type Props = {
+  page: Page;
+  seen: Seen;
+  rows: Rows;
+  lit: readonly string[];
+  /** The first block that a pinned request does not have. */
+  parting: SeenBlock | null;
+};
 
 /** Longer words open on request. */
 const SHORT = 600;
 
 /** The request block by block, in the order in which the model read it. */
-export function Blocks({ page, seen, rows, lit }: Props) {
+export function Blocks({ page, seen, rows, lit, parting }: Props) {
   return (
     <>
       <Proportions page={page} blocks={seen.blocks} lit={lit} />
@@ -25,7 +32,14 @@ export function Blocks({ page, seen, rows, lit }: Props) {
           Array.isArray(group) ? (
             <Between key={group[0]?.index} blocks={group} />
           ) : (
-            <BlockView key={group.index} page={page} block={group} rows={rows} lit={isLit(group, lit)} />
+            <BlockView
+              key={group.index}
+              page={page}
+              block={group}
+              rows={rows}
+              lit={isLit(group, lit)}
+              parts={group === parting}
+            />
           ),
         )}
       </ol>
@@ -63,7 +77,8 @@ function Proportions({ page, blocks, lit }: { page: Page; blocks: SeenBlock[]; l
   );
 }
 
-const KINDS: Readonly<Record<BlockKind, string>> = {
+/** What a block is called on the page. */
+export const KINDS: Readonly<Record<BlockKind, string>> = {
   frame: "between",
   params: "parameters",
   system: "system prompt",
@@ -74,7 +89,9 @@ const KINDS: Readonly<Record<BlockKind, string>> = {
   message: "message",
 };
 
-function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; rows: Rows; lit: boolean }) {
+type BlockProps = { page: Page; block: SeenBlock; rows: Rows; lit: boolean; parts: boolean };
+
+function BlockView({ page, block, rows, lit, parts }: BlockProps) {
   const light = (ids: string[]) => () => page.set({ lit: ids });
   const wording = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
   return (
@@ -84,6 +101,7 @@ function BlockView({ page, block, rows, lit }: { page: Page; block: SeenBlock; r
       data-kind={block.kind}
       data-role={wording.role ?? undefined}
       data-lit={lit}
+      data-parts={parts}
       onMouseEnter={light(messagesOf(block))}
       onMouseLeave={light([])}
       onFocusCapture={light(messagesOf(block))}

@@ -5,6 +5,8 @@ import { closeInspector, inspect, inspectNow } from "../inspecting.js";
 import { nameOf } from "../layout.js";
 import type { Inspection, Page, State } from "../state.js";
 import { Blocks } from "./Blocks.js";
+import { Compared, isSameCall, Pin } from "./Compared.js";
+import { compare } from "./compare.js";
 import { LeftOutList } from "./LeftOut.js";
 import { Raw } from "./Raw.js";
 import type { Seen } from "./seen.js";
@@ -133,6 +135,8 @@ type RequestProps = { page: Page; state: State; seen: Seen; raw: boolean; onRaw:
 
 function Request({ page, state, seen, raw, onRaw }: RequestProps) {
   const rows = state.transcript?.rows ?? [];
+  const { pinned } = state;
+  const comparison = pinned && !isSameCall(pinned, seen) && !raw ? compare(pinned, seen) : null;
   return (
     <>
       <Summary seen={seen} />
@@ -145,11 +149,13 @@ function Request({ page, state, seen, raw, onRaw }: RequestProps) {
         <button type="button" aria-pressed={raw} onClick={() => onRaw(true)}>
           raw bytes
         </button>
+        <Pin page={page} pinned={state.pinned} seen={seen} />
       </div>
+      {comparison && <Compared pinned={state.pinned} comparison={comparison} />}
       {raw ? (
         <Raw page={page} seen={seen} lit={state.lit} />
       ) : (
-        <Blocks page={page} seen={seen} rows={rows} lit={state.lit} />
+        <Blocks page={page} seen={seen} rows={rows} lit={state.lit} parting={comparison?.first ?? null} />
       )}
       <LeftOutList page={page} leftOut={seen.left_out} rows={rows} />
     </>
