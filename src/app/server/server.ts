@@ -45,6 +45,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: true },
     forceCloseConnections: true,
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
   app.addHook("onRequest", async (request) => guard(request, options.hosts));
   app.setErrorHandler((error, _request, reply) => fail(error, reply, options.report));
@@ -55,6 +56,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   for (const route of ROUTES) serve(app, route, options);
   servePlain(app, options);
   return app;
+}
+
+/** Our routes bring no JSON Schema, zod reads what comes in: fastify need not load its schema compilers to start. */
+function noSchemas(): never {
+  throw new Error("routes have no JSON Schema here");
 }
 
 function serve(app: FastifyInstance, route: Route, served: ServerOptions): void {

@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Channel } from "../../channel/channel.js";
+import { webhook } from "../../channel/webhook.js";
+import { createGateway, type Log, systemClock, Tokens } from "../../gateway/index.js";
+import { defaultModelName, resolveModel } from "../../provider/model.js";
+import type { Store } from "../../store/store.js";
+import { createServer } from "../server/server.js";
+import { type Env, isLoopback, type Settings } from "./settings.js";
+
+/** How long running turns may still take once we are asked to stop. */
+const GRACE_MS = 3000;
+
+export type Serving = { env: Env; settings: Settings; token: string; store: Store };
+
+/** Serve what the store holds, and say where. Resolves when it listens. */
+export async function serve({ env, settings, token, store }: Serving): Promise<void> {
+  const model = defaultModelName(env);
+  const tokens = new Tokens(store, token, systemClock);
+  const gateway = createGateway({
+    store,
+    resolveModel: (name) => resolveModel(name, env),
+    defaultModel: model.name,
+    assistantName: settings.assistantName,
+    aliases: settings.aliases,
+    channels: channels(env),
+    log: logger(env),
+  });
+  await gateway.start();
+  const server = createServer({
+    gateway,
+    tokens,
+    models: () => models(env, model.name),
+    version: version(),
+    pageFolder: fileURLToPath(new URL("../../web", import.meta.url)),
+    hosts: isLoopback(settings.host) ? ["localhost", "127.0.0.1", "[::1]", settings.host] : null,
+    report: (error) =>
+      logger(env)("error", "request.error", {
+        why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
+  });
+  const address = await server.listen({ host: settings.host, port: settings.port });
+  const stop = once(async () => {
+    await server.close();
+    await gateway.stop(GRACE_MS);
+    await store.close();
+  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => void stop().then(() => process.exit(0)));
+  process.stdout.write(welcome(address, tokens.loginCode(), model, settings.data));
+}
+
+function welcome(address: string, code: string, model: { name: string; why: string }, data: string): string {
+  const lines = [
+    `Longhand is listening on ${address}`,
+    "",
+    `  talk    ${address}/#code=${code}`,
+    "          (opens the page once; `npx longhand link` makes another)",
+    `  model   ${model.name}: ${model.why}`,
+    `  data    ${data}`,
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** A channel starts when its secrets are there. */
+function channels(env: Env): Channel[] {
+  const { LONGHAND_WEBHOOK_SECRET: secret, LONGHAND_WEBHOOK_URL: url } = env;
+  return [webhook({ secret: secret || null, url: url || null })];
+}
+
+function models(env: Env, chosen: string) {
+  const names = new Set([chosen, "demo/demo"]);
+  return [...names].map((name) => {
+    const found = resolveModel(name, env);
+    return { name, default: name === chosen, available: found.ok, note: found.ok ? null : found.why };
+  });
+}
+
+/** One line of JSON per event on standard error: trouble always, everything with LONGHAND_LOG=info. */
+function logger(env: Env): Log {
+  const all = env.LONGHAND_LOG === "info";
+  return (level, event, ids) => {
+    if (level === "info" && !all) return;
+    process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...ids })}\n`);
+  };
+}
+
+function version(): string {
+  const file = new URL("../../../package.json", import.meta.url);
+  return String((JSON.parse(readFileSync(file, "utf8")) as { version: unknown }).version);
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= action();
+    return running;
+  };
+}
