@@ -169,7 +169,7 @@ function Aside({ row, call, deliveries, outcome, newest, onInspect }: EntryProps
     <p class="aside">
       {facts.length > 0 && <span>{facts.join(" · ")}</span>}
       <button class="quiet" type="button" tabIndex={-1} onClick={() => onInspect(row)}>
-        what it saw
+        {outcome && whyNot(outcome) ? "why" : "what it saw"}
       </button>
     </p>
   );

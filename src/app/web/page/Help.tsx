@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["/", "search this chat"],
   ["c", "write"],
   ["G", "go to the end"],
-  ["Esc", "close what is open"],
+  ["Esc", "leave the composer; close what is open"],
   ["?", "this page"],
 ];
 
