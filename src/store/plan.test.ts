@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "longhand-plan-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Tables an operator fills, not a conversation. */
-const SMALL = ["chats", "bindings", "addresses", "tokens", "search_progress", "labels"];
+const SMALL = ["chats", "bindings", "addresses", "tokens", "search_stale", "labels"];
 
 function watched(db: Database): { prepare: Prepare; statements: Set<string> } {
   const statements = new Set<string>();
@@ -111,7 +111,7 @@ test("no question walks through the history", async () => {
   const db = connectWriter({ path: join(folder, "plan.db"), busyMs: 100, maxBytes: null });
   runGroup(db, [["commit", pack([registered()]).facts, []]]);
   const { prepare, statements } = watched(db);
-  await askEverything(readsOn(prepare, async () => {}));
+  await askEverything(readsOn(prepare));
   const found = [...statements].flatMap((sql) =>
     walks(db, sql).map((step) => `${step}  in  ${sql.replace(/\s+/g, " ")}`),
   );

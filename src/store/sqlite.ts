@@ -46,7 +46,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { path, busyMs = BUSY_MS, maxBytes = null } = options;
   const queue = await openQueue({ path, busyMs, maxBytes }, limits, foreign);
   const reader = connectReader(path);
-  const read = readsOn(reader.prepare, queue.index);
+  const read = readsOn(reader.prepare);
   let closing: Promise<void> | null = null;
 
   const write = async (

@@ -13,24 +13,27 @@ import type {
 
 /** Write facts in their order. The numbers of the messages among them, or why none of it may be kept. */
 export function applyFacts(prepare: Prepare, facts: readonly PackedFact[]): number[] | Refusal {
-  const seqs: number[] = [];
+  const written: Written[] = [];
   for (const fact of facts) {
-    const refusal = applyFact(prepare, fact, seqs);
+    const refusal = applyFact(prepare, fact, written);
     if (refusal) return refusal;
   }
-  return seqs;
+  return written.map(({ seq }) => seq);
 }
 
-function applyFact(prepare: Prepare, fact: PackedFact, seqs: number[]): Refusal | null {
+/** Messages of the batch so far. */
+type Written = { chat_jid: string; id: string; seq: number };
+
+function applyFact(prepare: Prepare, fact: PackedFact, written: Written[]): Refusal | null {
   switch (fact[0]) {
     case "message": {
-      const written = insertMessage(prepare, fact);
-      if (typeof written !== "number") return written;
-      seqs.push(written);
+      const seq = insertMessage(prepare, fact);
+      if (typeof seq !== "number") return seq;
+      written.push({ id: fact[1], chat_jid: fact[2], seq });
       return null;
     }
     case "inbound":
-      return insertInbound(prepare, fact);
+      return insertInbound(prepare, fact, written);
     case "work":
       return addWork(prepare, fact) ? null : conflict(`there is already work ${fact[1]}`);
     case "delivery":
@@ -83,13 +86,24 @@ function duplicateOf(prepare: Prepare, chat_jid: string, id: string, dedupe_key:
   return { status: "duplicate", chat_jid, message_id: row ? text(row.id) : id };
 }
 
-function insertInbound(prepare: Prepare, fact: PackedInbound): Refusal | null {
-  const [, chat_jid, message_id, admission, reason, outcome, outcome_reason, turn_id] = fact;
+function insertInbound(prepare: Prepare, fact: PackedInbound, written: readonly Written[]): Refusal | null {
+  const [, chat_jid, message_id, ...rest] = fact;
+  const seq = seqOf(prepare, chat_jid, message_id, written);
+  const refused = conflict(`there is no message ${message_id}, or it was already admitted`);
+  if (seq === null) return refused;
   const { changes } = prepare(
     `INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id)
-     SELECT chat_jid, seq, id, ?, ?, ?, ?, ? FROM messages WHERE id = ? AND chat_jid = ? ON CONFLICT DO NOTHING`,
-  ).run(admission, reason, outcome, outcome_reason, turn_id, message_id, chat_jid);
-  return changes === 0 ? conflict(`there is no message ${message_id}, or it was already admitted`) : null;
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  ).run(chat_jid, seq, message_id, ...rest);
+  return changes === 0 ? refused : null;
+}
+
+/** An inbound message mostly comes in one batch with its admission, so it need not be looked up. */
+function seqOf(prepare: Prepare, chat_jid: string, id: string, written: readonly Written[]): number | null {
+  const known = written.find((message) => message.id === id && message.chat_jid === chat_jid);
+  if (known) return known.seq;
+  const row = prepare("SELECT seq FROM messages WHERE id = ? AND chat_jid = ?").get(id, chat_jid);
+  return row ? number(row.seq) : null;
 }
 
 function insertDelivery(prepare: Prepare, [, id, ...rest]: PackedDelivery): Refusal | null {

@@ -1,37 +1,88 @@
-import { gramsOf } from "../search.js";
-import { type Database, type Prepare, type Row, unavailability } from "./driver.js";
-import { rollback } from "./migrate.js";
+import { addGrams } from "../search.js";
 import { number, text } from "./columns.js";
-
-/** A message's row in the index: its chat's number times this, plus its own number. */
-export const CHAT_SPAN = 2 ** 32;
-
-/** Between control characters, which no gram holds, the index takes grams as they are. */
-const SEPARATOR = "\u0001";
-const CHUNK_EVENTS = 200;
-const CHUNK_CHARACTERS = 100_000;
+import { type Database, type Prepare, unavailability } from "./driver.js";
+import { rollback } from "./migrate.js";
 
 /**
- * Index a stretch of the log. True when there is more. Reading the log instead of being told at the commit keeps
- * indexing out of the way of whoever waits for a message to be stored; edits and deletions come by the same road.
+ * The index knows which stretches of up to three characters occur in which bucket of a chat, not in which message:
+ * that makes it small, and even the most common word a short list. The messages of a bucket are then read and compared.
+ * Only full buckets are indexed. What came after them is few enough to be read as it is.
  */
-export function indexChunk(db: Database): boolean {
+
+/** Messages in a bucket. */
+export const BUCKET = 64;
+/** A bucket's row in the index: its chat's number times this, plus which bucket of the chat it is. */
+export const CHAT_SPAN = 2 ** 32;
+/** Between control characters, which no gram holds, the index takes grams as they are. */
+const SEPARATOR = "\u0001";
+/** Characters looked at before a write that waits may go first. */
+const PIECE = 32_768;
+/** Pieces overlap, so that no word is cut in two. */
+const OVERLAP = 256;
+
+type Bucket = { chat: number; chat_jid: string; index: number; stale: boolean };
+
+/** Does what there is to index, pausing now and then. Ends when nothing is left. */
+export function* indexing(db: Database): Generator<void, void> {
+  for (let bucket = nextBucket(db.prepare); bucket; bucket = nextBucket(db.prepare)) {
+    const before = revisionsIn(db.prepare, bucket);
+    const grams = new Set<string>();
+    for (const piece of piecesOf(db.prepare, bucket)) {
+      addGrams(piece, grams);
+      yield;
+    }
+    if (!keep(db, bucket, grams, before)) return;
+    yield;
+  }
+}
+
+/** A bucket with a message that was revised since, or one that became full. */
+function nextBucket(prepare: Prepare): Bucket | null {
+  const stale = prepare(
+    "SELECT c.number, c.jid, s.bucket FROM search_stale s JOIN chats c ON c.number = s.chat LIMIT 1",
+  ).get();
+  if (stale) {
+    return {
+      chat: number(stale.number),
+      chat_jid: text(stale.jid),
+      index: number(stale.bucket),
+      stale: true,
+    };
+  }
+  const full = prepare(
+    `SELECT number, jid, indexed_seq FROM chats WHERE last_seq - indexed_seq >= ${BUCKET} LIMIT 1`,
+  ).get();
+  if (!full) return null;
+  const index = number(full.indexed_seq) / BUCKET;
+  return { chat: number(full.number), chat_jid: text(full.jid), index, stale: false };
+}
+
+function* piecesOf(prepare: Prepare, bucket: Bucket): Generator<string> {
+  const rows = prepare("SELECT content FROM messages WHERE chat_jid = ? AND seq BETWEEN ? AND ?").all(
+    bucket.chat_jid,
+    bucket.index * BUCKET + 1,
+    (bucket.index + 1) * BUCKET,
+  );
+  const whole = rows.map(({ content }) => text(content)).join("\n");
+  for (let at = 0; at < whole.length; at += PIECE) yield whole.slice(at, at + PIECE + OVERLAP);
+}
+
+/** Changes when a message of the bucket is revised. */
+function revisionsIn(prepare: Prepare, bucket: Bucket): number {
+  const row = prepare(
+    "SELECT total(revision) AS revisions FROM messages WHERE chat_jid = ? AND seq BETWEEN ? AND ?",
+  ).get(bucket.chat_jid, bucket.index * BUCKET + 1, (bucket.index + 1) * BUCKET);
+  return number(row?.revisions);
+}
+
+/** Write a bucket to the index, unless its words changed while we read them. False when the database refuses now. */
+function keep(db: Database, bucket: Bucket, grams: ReadonlySet<string>, before: number): boolean {
   const { prepare } = db;
-  const start = number(prepare("SELECT cursor FROM search_progress").get()?.cursor);
-  const events = prepare(
-    `SELECT e.cursor, c.number, m.seq, m.content FROM events e
-     LEFT JOIN messages m ON e.type IN ('message', 'host', 'message.revised')
-       AND m.id = e.refs ->> '$.message_id' AND m.chat_jid = e.chat_jid
-     LEFT JOIN chats c ON c.jid = m.chat_jid
-     WHERE e.cursor > ? ORDER BY e.cursor LIMIT ?`,
-  ).all(start, CHUNK_EVENTS);
-  if (events.length === 0) return false;
   try {
-    // The index can be made again from the log, so it need not wait for the disk.
+    // The index can be made again, so it need not wait for the disk.
     db.exec("PRAGMA synchronous = NORMAL");
     prepare("BEGIN IMMEDIATE").run();
-    const reached = indexSome(prepare, events);
-    prepare("UPDATE search_progress SET cursor = ?").run(reached);
+    if (revisionsIn(prepare, bucket) === before) replace(prepare, bucket, grams);
     prepare("COMMIT").run();
     return true;
   } catch (error) {
@@ -41,23 +92,19 @@ export function indexChunk(db: Database): boolean {
   }
 }
 
-function indexSome(prepare: Prepare, events: readonly Row[]): number {
-  let characters = 0;
-  let reached = 0;
-  for (const event of events) {
-    reached = number(event.cursor);
-    if (event.seq === null || event.number === null) continue;
-    const content = text(event.content);
-    characters += content.length;
-    indexMessage(prepare, number(event.number) * CHAT_SPAN + number(event.seq), content);
-    if (characters > CHUNK_CHARACTERS) break;
-  }
-  return reached;
+function replace(prepare: Prepare, { chat, index, stale }: Bucket, grams: ReadonlySet<string>): void {
+  const row = chat * CHAT_SPAN + index;
+  prepare("DELETE FROM search WHERE rowid = ?").run(row);
+  prepare("INSERT INTO search (rowid, grams) VALUES (?, ?)").run(row, [...grams].join(SEPARATOR));
+  if (stale) prepare("DELETE FROM search_stale WHERE chat = ? AND bucket = ?").run(chat, index);
+  else prepare("UPDATE chats SET indexed_seq = ? WHERE number = ?").run((index + 1) * BUCKET, chat);
 }
 
-function indexMessage(prepare: Prepare, rowid: number, content: string): void {
-  // Searching finds the newest words only, so what a message said before is taken out.
-  prepare("DELETE FROM search WHERE rowid = ?").run(rowid);
-  if (content === "") return;
-  prepare("INSERT INTO search (rowid, grams) VALUES (?, ?)").run(rowid, gramsOf(content).join(SEPARATOR));
+/** A revised message may have words that its bucket does not know. */
+export function markStale(prepare: Prepare, chat_jid: string, message_id: string): void {
+  prepare(
+    `INSERT OR IGNORE INTO search_stale (chat, bucket)
+     SELECT c.number, (m.seq - 1) / ${BUCKET} FROM messages m JOIN chats c ON c.jid = m.chat_jid
+     WHERE m.id = ? AND m.chat_jid = ? AND m.seq <= c.indexed_seq`,
+  ).run(message_id, chat_jid);
 }

@@ -12,8 +12,6 @@ type Parcel = { ops: Op[]; waiting: Waiting[] };
 export type Queue = {
   /** Hand an operation to the writer. Resolves with what came of it, once that is durable. */
   run(op: Op, bytes: number): Promise<OpResult>;
-  /** Resolves when all that was stored before can be searched. */
-  index(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -32,18 +30,11 @@ export async function openQueue(
   let next: Parcel = { ops: [], waiting: [] };
   let operations = 0;
   let bytes = 0;
-  let tickets = 0;
-  let searching: { ticket: number; go: () => void }[] = [];
   let closing: Promise<void> | null = null;
 
   const leave = (one: Waiting): void => {
     operations -= 1;
     bytes -= one.bytes;
-  };
-
-  // The thread keeps the process alive only while somebody waits for it.
-  const rest = (): void => {
-    if (operations === 0 && searching.length === 0) void thread?.then((idle) => idle.busy(false));
   };
 
   const answered = (answers: OpResult[][]): void => {
@@ -53,14 +44,8 @@ export async function openQueue(
         one.resolve(results[index] ?? ["failed", "the writer gave no result"]);
       });
     }
-    rest();
-  };
-
-  const indexed = (upTo: number): void => {
-    const ready = searching.filter(({ ticket }) => ticket <= upTo);
-    searching = searching.filter(({ ticket }) => ticket > upTo);
-    for (const { go } of ready) go();
-    rest();
+    // The thread keeps the process alive only while somebody waits for it.
+    if (operations === 0) void thread?.then((idle) => idle.busy(false));
   };
 
   const refuse = (parcel: Waiting[], why: string): void => {
@@ -75,12 +60,11 @@ export async function openQueue(
     const all = sent;
     sent = [];
     for (const parcel of all) refuse(parcel, why);
-    indexed(tickets);
   };
 
   // A thread that died (out of memory, say) is started again by the next write.
   const running = (): Promise<Thread> => {
-    thread ??= start(options, { answered, indexed, foreign, lost });
+    thread ??= start(options, { answered, foreign, lost });
     return thread;
   };
 
@@ -115,18 +99,6 @@ export async function openQueue(
     return enqueue(op, size);
   };
 
-  const index: Queue["index"] = async () => {
-    if (closing) throw new StoreUnavailable("the store is closed");
-    tickets += 1;
-    const ticket = tickets;
-    const to = await running();
-    return new Promise((go) => {
-      searching.push({ ticket, go });
-      to.busy(true);
-      to.index(ticket);
-    });
-  };
-
   const end = async (): Promise<void> => {
     await enqueue(["close"], 0).catch(() => {});
     await (await thread)?.end();
@@ -135,7 +107,6 @@ export async function openQueue(
   await running();
   return {
     run,
-    index,
     close: () => {
       closing ??= end();
       return closing;

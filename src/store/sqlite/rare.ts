@@ -5,6 +5,7 @@ import { keepChat, keepLabel, keepToken, knock, removeChat } from "./chats.js";
 import type { Prepare } from "./driver.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, logEvent } from "./facts.js";
+import { markStale } from "./indexer.js";
 import { text } from "./columns.js";
 import type { RareFact, Refusal } from "./wire.js";
 
@@ -79,6 +80,7 @@ function revise(prepare: Prepare, fact: Of<"revision">): Refusal | null {
   prepare(
     `UPDATE messages SET content = ?, revision = revision + 1, ${column} = ? WHERE id = ? AND chat_jid = ?`,
   ).run(fact.content ?? "", fact.at, fact.message_id, fact.chat_jid);
+  markStale(prepare, fact.chat_jid, fact.message_id);
   return null;
 }
 

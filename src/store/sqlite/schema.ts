@@ -8,11 +8,13 @@ CREATE TABLE chats (
   number INTEGER PRIMARY KEY,
   jid TEXT NOT NULL UNIQUE,
   last_seq INTEGER NOT NULL DEFAULT 0,
+  indexed_seq INTEGER NOT NULL DEFAULT 0 /* searching needs no reading up to here */,
   block_key BLOB NOT NULL,
   registered_at TEXT NOT NULL,
   removed_at TEXT,
   settings TEXT NOT NULL /* JSON */
 ) STRICT;
+CREATE INDEX chats_unindexed ON chats(number) WHERE last_seq - indexed_seq >= 64;
 
 CREATE TABLE bindings (
   address TEXT PRIMARY KEY,
@@ -258,7 +260,7 @@ CREATE TABLE blocks (
 ) STRICT;
 
 CREATE TABLE events (
-  cursor INTEGER PRIMARY KEY AUTOINCREMENT /* never handed out twice, also after the oldest are dropped */,
+  cursor INTEGER PRIMARY KEY /* one more than the newest, so whoever drops old events keeps the newest */,
   chat_jid TEXT NOT NULL,
   type TEXT NOT NULL,
   at TEXT NOT NULL,
@@ -285,15 +287,15 @@ CREATE TABLE tokens (
   created_at TEXT NOT NULL
 ) STRICT;
 
-/* Which messages hold which stretches of three characters; the row is chat number * 2^32 + seq. No text in it. */
+/* Which buckets of a chat's messages hold which stretches of characters: see indexer.ts. No text in it. */
 CREATE VIRTUAL TABLE search USING fts5(
   grams, content = '', contentless_delete = 1, detail = none,
   tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Z* Cf Cn Co Cs'"
 );
-CREATE TABLE search_progress (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  cursor INTEGER NOT NULL /* the log is indexed up to here */
-) STRICT;
-INSERT INTO search_progress (one, cursor) VALUES (1, 0);
+CREATE TABLE search_stale (
+  chat INTEGER NOT NULL,
+  bucket INTEGER NOT NULL,
+  PRIMARY KEY (chat, bucket)
+) STRICT, WITHOUT ROWID;
 `,
 ];

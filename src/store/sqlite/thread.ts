@@ -3,17 +3,15 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { StoreUnavailable } from "../store.js";
 import { WrongDatabase } from "./migrate.js";
-import type { FromWorker, Op, OpResult, ToWorker, WorkerOptions } from "./wire.js";
+import type { FromWorker, Op, OpResult, WorkerOptions } from "./wire.js";
 
 export type Told = {
   answered(answers: OpResult[][]): void;
-  indexed(ticket: number): void;
   foreign(): void;
   lost(why: string): void;
 };
 export type Thread = {
   send(ops: Op[]): void;
-  index(ticket: number): void;
   /** Only a write that somebody waits for keeps the process alive. */
   busy(yes: boolean): void;
   end(): Promise<void>;
@@ -29,8 +27,7 @@ export function startThread(options: WorkerOptions, told: Told): Promise<Thread>
         case "open":
           worker.unref();
           resolve({
-            send: (ops) => worker.postMessage(["run", ops] satisfies ToWorker),
-            index: (ticket) => worker.postMessage(["index", ticket] satisfies ToWorker),
+            send: (ops) => worker.postMessage(ops),
             busy: (yes) => (yes ? worker.ref() : worker.unref()),
             end: async () => void (await worker.terminate()),
           });
@@ -40,9 +37,6 @@ export function startThread(options: WorkerOptions, told: Told): Promise<Thread>
           return;
         case "results":
           told.answered(message[1]);
-          return;
-        case "indexed":
-          told.indexed(message[1]);
           return;
         case "foreign":
           told.foreign();

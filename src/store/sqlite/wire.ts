@@ -81,9 +81,6 @@ export type Op =
   | ["renew", lane: string, fence: number, until: number]
   | ["close"];
 
-/** `index`: make searchable what the log has and search does not know yet, then give the ticket back. */
-export type ToWorker = ["run", Op[]] | ["index", ticket: number];
-
 /** `seqs` are those of the batch's messages, in order. `freed`: the lane was given back and still has work. */
 export type OpResult =
   | ["committed", seqs: number[], freed: boolean]
@@ -101,10 +98,9 @@ export type Refusal =
   | { status: "duplicate"; chat_jid: string; message_id: string };
 
 export type WorkerOptions = { path: string; busyMs: number; maxBytes: number | null };
-/** `results`: one list for each `run`, in their order. `foreign`: another process wrote to the database. */
+/** `results`: one list for each parcel of operations, in their order. `foreign`: another process wrote to the database. */
 export type FromWorker =
   | ["open"]
   | ["not_open", why: string, unavailable: boolean]
   | ["results", OpResult[][]]
-  | ["indexed", ticket: number]
   | ["foreign"];

@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { connectWriter } from "./connect.js";
 import { type Database, unavailability } from "./driver.js";
-import { indexChunk } from "./indexer.js";
-import type { FromWorker, Op, OpResult, ToWorker, WorkerOptions } from "./wire.js";
+import { indexing } from "./indexer.js";
+import type { FromWorker, Op, OpResult, WorkerOptions } from "./wire.js";
 import { runGroup, type WriteOp } from "./writer.js";
 
 /**
@@ -12,8 +12,9 @@ import { runGroup, type WriteOp } from "./writer.js";
 
 /** Operations in one transaction. More would make the first wait long for the last. */
 const GROUP = 1_000;
-/** Searching is made ready when nothing else was to do for this long. */
+/** How long after a write its words are indexed, and how long a pause is made when another came meanwhile. */
 const IDLE_MS = 100;
+const BUSY_PAUSE_MS = 20;
 /** How often we look whether another process wrote to the database. */
 const FOREIGN_MS = 200;
 
@@ -21,27 +22,29 @@ function main(port: MessagePort, options: WorkerOptions): void {
   const post = (message: FromWorker): void => port.postMessage(message);
   const db = opened(() => connectWriter(options), post);
   if (!db) return;
-  const search = indexing(db, post);
+  const search = indexer(db);
   const watch = watchOthers(db, post);
 
+  let open = true;
   const close = (): OpResult => {
+    open = false;
     clearInterval(watch);
     search.stop();
     db.close();
     return ["done"];
   };
 
-  port.on("message", (first: ToWorker) => {
-    const parcels = collect(port, first, search.want);
-    if (parcels.length === 0) return;
+  port.on("message", (first: Op[]) => {
+    const parcels = collect(port, first);
     const writes = parcels.flat().filter((op): op is WriteOp => op[0] !== "close");
     const results = writes.length > 0 ? runGroup(db, writes) : [];
     const inOrder = results.values();
     const next = (): OpResult => inOrder.next().value ?? ["failed", "the writer gave no result"];
     post(["results", parcels.map((ops) => ops.map((op) => (op[0] === "close" ? close() : next())))]);
-    search.later();
+    if (open) search.later();
   });
   post(["open"]);
+  search.later();
 }
 
 function opened(open: () => Database, post: (message: FromWorker) => void): Database | null {
@@ -55,52 +58,36 @@ function opened(open: () => Database, post: (message: FromWorker) => void): Data
 }
 
 /** The parcel that came, and those that came after it while we were busy. */
-function collect(port: MessagePort, first: ToWorker, index: (ticket: number) => void): Op[][] {
-  const parcels: Op[][] = [];
-  let size = 0;
-  let message: ToWorker | undefined = first;
-  while (message) {
-    if (message[0] === "index") index(message[1]);
-    else {
-      parcels.push(message[1]);
-      size += message[1].length;
-    }
-    const more: { message: ToWorker } | undefined = size < GROUP ? receiveMessageOnPort(port) : undefined;
-    message = more?.message;
+function collect(port: MessagePort, first: Op[]): Op[][] {
+  const parcels = [first];
+  let size = first.length;
+  while (size < GROUP) {
+    const more: { message: Op[] } | undefined = receiveMessageOnPort(port);
+    if (!more) break;
+    parcels.push(more.message);
+    size += more.message.length;
   }
   return parcels;
 }
 
-/** Indexes the log piece by piece, so that a write never waits for more than one piece. */
-function indexing(db: Database, post: (message: FromWorker) => void) {
+/** Indexes bit by bit, so that a write never waits for more than one bit; slowly while there are writes. */
+function indexer(db: Database) {
   let timer: NodeJS.Timeout | undefined;
-  let ticket = 0;
-  let told = 0;
-  let stopped = false;
-  const after = (ms: number): void => {
-    clearTimeout(timer);
-    if (!stopped) timer = setTimeout(step, ms);
-  };
+  let doing = indexing(db);
+  let disturbed = false;
   const step = (): void => {
-    if (indexChunk(db)) {
-      after(0);
-      return;
-    }
-    if (told < ticket) post(["indexed", ticket]);
-    told = ticket;
+    timer = undefined;
+    const { done } = doing.next();
+    if (done) doing = indexing(db);
+    else timer = setTimeout(step, disturbed ? BUSY_PAUSE_MS : 0);
+    disturbed = false;
   };
   return {
-    /** Somebody searches: index now. */
-    want: (wanted: number): void => {
-      ticket = wanted;
-      after(0);
+    later(): void {
+      disturbed = true;
+      timer ??= setTimeout(step, IDLE_MS);
     },
-    /** Index when it is quiet. */
-    later: (): void => after(told < ticket ? 0 : IDLE_MS),
-    stop: (): void => {
-      stopped = true;
-      clearTimeout(timer);
-    },
+    stop: (): void => clearTimeout(timer),
   };
 }
 

@@ -4,11 +4,11 @@ import { callReads } from "./calls.js";
 import { chatReads } from "./chats.js";
 import { logReads } from "./log.js";
 import { messageReads } from "./messages.js";
-import { type CatchUp, searchReads } from "./search.js";
+import { searchReads } from "./search.js";
 import { treeReads } from "./tree.js";
 
 /** Everything that can be asked, on a connection of its own. */
-export function readsOn(prepare: Prepare, catchUp: CatchUp): StoreReads {
+export function readsOn(prepare: Prepare): StoreReads {
   const guarded: Prepare = (sql) => {
     try {
       const statement = prepare(sql);
@@ -24,7 +24,7 @@ export function readsOn(prepare: Prepare, catchUp: CatchUp): StoreReads {
   return {
     ...chatReads(guarded),
     ...messageReads(guarded),
-    ...searchReads(guarded, catchUp),
+    ...searchReads(guarded),
     ...treeReads(guarded),
     ...callReads(guarded),
     ...logReads(guarded),
