@@ -23,17 +23,14 @@ const BODY = JSON.stringify({
     external_message_id: "#",
   },
 });
-const FILES = { verifyOnly: "./verifyOnly.mjs", load: "./load.mjs" };
-const file = (name) => fileURLToPath(new URL(FILES[name], import.meta.url));
+const VERIFY_ONLY = fileURLToPath(new URL("./verifyOnly.mjs", import.meta.url));
+const LOAD = fileURLToPath(new URL("./load.mjs", import.meta.url));
 
 /** @param {(step: string) => void} progress @returns {Promise<import("./measure.mjs").Line[]>} */
 export async function ingest(progress) {
   progress("starting two servers");
-  const [durable, verifying] = [
-    await startServer([COMMAND, "start"]),
-    await startServer([file("verifyOnly")]),
-  ];
-  const load = startNode([file("load")], { ipc: true });
+  const [durable, verifying] = [await startServer([COMMAND, "start"]), await startServer([VERIFY_ONLY])];
+  const load = startNode([LOAD], { ipc: true });
   try {
     const side = (server) => () => drive(load.child, server.port, SECONDS).finally(() => settled(server));
     for (const server of [durable, verifying]) await side(server)();

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,8 +15,10 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-/** The command line, as built. */
-export const COMMAND = fileURLToPath(new URL("../dist/app/cli/main.js", import.meta.url));
+/** The command line, as it is installed. */
+const root = new URL("../", import.meta.url);
+const { bin } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+export const COMMAND = fileURLToPath(new URL(bin.longhand, root));
 
 /** An empty folder, and how to be rid of it. */
 export function temporaryFolder() {
