@@ -7,6 +7,8 @@ import { resend } from "./speaking.js";
 import { explain, type Page, type State } from "./state.js";
 import { withNews, withRevised } from "./transcript.js";
 
+/** No event tells of a knock at the door; now and then somebody looks. */
+const LOOK_OUT_EVERY = 60_000;
 /** A browser gives one host six connections: a tab nobody looks at hands its own back after a minute. */
 const HIDDEN_FOR = 60_000;
 
@@ -29,8 +31,13 @@ export function listen(page: Page): () => void {
   };
   document.addEventListener("visibilitychange", look);
   start();
+  const lookOut = setInterval(
+    () => document.hidden || void readAddresses(page).catch(() => null),
+    LOOK_OUT_EVERY,
+  );
   return () => {
     clearTimeout(timer);
+    clearInterval(lookOut);
     document.removeEventListener("visibilitychange", look);
     stop.abort();
   };
@@ -80,9 +87,7 @@ export async function refresh(page: Page): Promise<void> {
     catchUp(page),
     quietly(async () => page.set({ chats: byName((await client.chats({ limit: 500 })).chats) })),
     quietly(async () => page.set({ models: (await client.models()).models })),
-    quietly(async () =>
-      page.set({ addresses: (await client.addresses({ state: "unregistered" })).addresses }),
-    ),
+    quietly(() => readAddresses(page)),
     quietly(async () => page.set({ dead: (await client.outbox({ state: "dead", limit: 500 })).outbox })),
   ]);
 
@@ -94,6 +99,10 @@ export async function refresh(page: Page): Promise<void> {
       if (page.state().chats === null) page.set({ trouble });
     }
   }
+}
+
+async function readAddresses(page: Page): Promise<void> {
+  page.set({ addresses: (await page.client.addresses({ state: "unregistered" })).addresses });
 }
 
 /** Hundreds of events may come within one frame; the page is drawn once for all of them. */

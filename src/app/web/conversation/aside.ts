@@ -40,8 +40,25 @@ function arrival({ state, last_error }: Sent): string {
   }
 }
 
+/** The reasons that are words of the system, in words of people. */
+const REASONS: Readonly<Record<string, string>> = {
+  "no trigger": "nobody called the assistant",
+  "injected without run": "a program said it, and asked for no answer",
+  "stored as overheard": "it was only overheard",
+  sender_not_allowed: "this sender may not call the assistant",
+  other_recipient: "it was meant for another assistant",
+  bot: "bots are not answered here",
+  echo: "it was our own message coming back",
+  loop_guard: "two bots were answering each other",
+};
+
 /** Why a message was not answered, in words; null when it was, or when it is not known yet. */
 export function whyNot({ outcome, reason }: Outcome): string | null {
+  const usual = usualReason(outcome);
+  return usual === null ? null : `not answered: ${REASONS[reason] ?? (reason || usual)}`;
+}
+
+function usualReason(outcome: Outcome["outcome"]): string | null {
   switch (outcome) {
     case "pending":
     case "answered":
@@ -50,20 +67,20 @@ export function whyNot({ outcome, reason }: Outcome): string | null {
     case "command":
       return null;
     case "ambient":
-      return `not answered: ${reason || "nobody called the assistant"}`;
+      return "nobody called the assistant";
     case "passive":
-      return `not answered: ${reason || "kept, only overheard"}`;
+      return "it was only overheard";
     case "stopped":
-      return `not answered: ${reason || "somebody stopped it"}`;
+      return "somebody stopped it";
     case "superseded":
-      return `not answered: ${reason || "a newer message took its place"}`;
+      return "a newer message took its place";
     case "ignored":
-      return `not answered: ${reason || "ignored"}`;
+      return "it was ignored";
     case "over_budget":
-      return `not answered: ${reason || "the budget is used up"}`;
+      return "the budget is used up";
     case "expired":
-      return `not answered: ${reason || "it would have come too late"}`;
+      return "the answer would have come too late";
     case "failed":
-      return `not answered: ${reason || "the model could not be reached"}`;
+      return "the model could not be reached";
   }
 }
