@@ -29,10 +29,6 @@ export function number(value: SqlValue | undefined): number {
   throw damaged("a number", value);
 }
 
-export function numberOrNull(value: SqlValue | undefined): number | null {
-  return value === null ? null : number(value);
-}
-
 export function bytesOrNull(value: SqlValue | undefined): Uint8Array | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Uint8Array) return value;

@@ -2,8 +2,8 @@ import { type Database, openDatabase } from "./driver.js";
 import { migrate, refuseForeign } from "./migrate.js";
 import type { WorkerOptions } from "./wire.js";
 
-/** Pages the log may grow to before a commit also has to copy it into the database. */
-const CHECKPOINT_PAGES = 4_000;
+/** Pages the log may grow to before a commit has to copy it into the database; a quiet moment does it sooner. */
+const CHECKPOINT_PAGES = 8_000;
 
 /**
  * The one connection that writes. `synchronous = FULL` makes a commit wait until the disk has it:

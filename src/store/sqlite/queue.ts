@@ -100,8 +100,9 @@ export async function openQueue(
   };
 
   const end = async (): Promise<void> => {
+    // A thread that cannot be reached has nothing left to close.
     await enqueue(["close"], 0).catch(() => {});
-    await (await thread)?.end();
+    await thread?.then((open) => open.end()).catch(() => {});
   };
 
   await running();

@@ -22,14 +22,14 @@ function main(port: MessagePort, options: WorkerOptions): void {
   const post = (message: FromWorker): void => port.postMessage(message);
   const db = opened(() => connectWriter(options), post);
   if (!db) return;
-  const search = indexer(db);
+  const idle = chores(db);
   const watch = watchOthers(db, post);
 
   let open = true;
   const close = (): OpResult => {
     open = false;
     clearInterval(watch);
-    search.stop();
+    idle.stop();
     db.close();
     return ["done"];
   };
@@ -41,10 +41,10 @@ function main(port: MessagePort, options: WorkerOptions): void {
     const inOrder = results.values();
     const next = (): OpResult => inOrder.next().value ?? ["failed", "the writer gave no result"];
     post(["results", parcels.map((ops) => ops.map((op) => (op[0] === "close" ? close() : next())))]);
-    if (open) search.later();
+    if (open) idle.later();
   });
   post(["open"]);
-  search.later();
+  idle.later();
 }
 
 function opened(open: () => Database, post: (message: FromWorker) => void): Database | null {
@@ -70,17 +70,29 @@ function collect(port: MessagePort, first: Op[]): Op[][] {
   return parcels;
 }
 
-/** Indexes bit by bit, so that a write never waits for more than one bit; slowly while there are writes. */
-function indexer(db: Database) {
+/**
+ * What can wait until nobody else does: indexing, bit by bit, so that a write never waits for more than one bit, and
+ * moving the log into the database.
+ */
+function chores(db: Database) {
   let timer: NodeJS.Timeout | undefined;
   let doing = indexing(db);
   let disturbed = false;
   const step = (): void => {
     timer = undefined;
-    const { done } = doing.next();
-    if (done) doing = indexing(db);
-    else timer = setTimeout(step, disturbed ? BUSY_PAUSE_MS : 0);
+    try {
+      if (doing.next().done) rest();
+      else timer = setTimeout(step, disturbed ? BUSY_PAUSE_MS : 0);
+    } catch (error) {
+      // Whatever is wrong with it, storing messages matters more: what is not indexed is searched by reading.
+      process.emitWarning(`messages are not indexed for searching: ${error}`);
+    }
     disturbed = false;
+  };
+  const rest = (): void => {
+    doing = indexing(db);
+    if (!disturbed) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    else timer = setTimeout(step, IDLE_MS);
   };
   return {
     later(): void {

@@ -1,24 +1,22 @@
 import type { AttachmentRow, MessageRow } from "../../../message/index.js";
 import type { Prepare, Row } from "../driver.js";
 import { text } from "../columns.js";
-import { attachmentOf, MESSAGE_COLUMNS, messageOf } from "./rows.js";
+import { attachmentOf, MESSAGE, messageOf } from "./rows.js";
 
 export function findMessage(prepare: Prepare, chat_jid: string, id: string): MessageRow | null {
-  const row = prepare(`SELECT ${MESSAGE_COLUMNS} FROM messages m WHERE id = ? AND chat_jid = ?`).get(
-    id,
-    chat_jid,
-  );
+  const row = prepare(`SELECT ${MESSAGE} FROM messages m WHERE id = ? AND chat_jid = ?`).get(id, chat_jid);
   return row ? (messagesOf(prepare, chat_jid, [row])[0] ?? null) : null;
 }
 
-/** Rows of one chat as messages, their attachments fetched together. */
+/** Rows of one chat as messages, what is attached to them fetched together. */
 export function messagesOf(prepare: Prepare, chat_jid: string, rows: readonly Row[]): MessageRow[] {
-  const messages = rows.map(messageOf);
-  const attached = rows.filter((row) => row.attached !== 0).map((row) => text(row.id));
-  if (attached.length === 0) return messages;
-  const attachments = attachmentsOf(prepare, chat_jid, attached);
-  for (const message of messages) message.attachments = attachments.get(message.id) ?? [];
-  return messages;
+  const found = rows.map(messageOf);
+  const attached = found.flatMap(({ message, attached: some }) => (some ? [message.id] : []));
+  if (attached.length > 0) {
+    const attachments = attachmentsOf(prepare, chat_jid, attached);
+    for (const { message } of found) message.attachments = attachments.get(message.id) ?? [];
+  }
+  return found.map(({ message }) => message);
 }
 
 function attachmentsOf(

@@ -4,7 +4,7 @@ import type { MessageQuery, Revision, StoreReads } from "../../store.js";
 import type { Prepare, Row, SqlValue } from "../driver.js";
 import { findMessage, messagesOf } from "./lookup.js";
 import { bytesOrNull, number, text, textOrNull } from "../columns.js";
-import { inboundOf, MESSAGE_COLUMNS } from "./rows.js";
+import { inboundOf, MESSAGE } from "./rows.js";
 
 type MessageReads = Pick<
   StoreReads,
@@ -29,9 +29,10 @@ export function messageReads(prepare: Prepare): MessageReads {
       messagesOf(
         prepare,
         chat_jid,
-        prepare(
-          `SELECT ${MESSAGE_COLUMNS} FROM messages m WHERE turn_id = ? AND chat_jid = ? ORDER BY seq`,
-        ).all(turn_id, chat_jid),
+        prepare(`SELECT ${MESSAGE} FROM messages m WHERE turn_id = ? AND chat_jid = ? ORDER BY seq`).all(
+          turn_id,
+          chat_jid,
+        ),
       ),
     revisions: async (chat_jid, message_id) => readRevisions(prepare, chat_jid, message_id),
     attachmentBytes: async (sha256) =>
@@ -51,7 +52,7 @@ export function messageReads(prepare: Prepare): MessageReads {
         prepare,
         chat_jid,
         prepare(
-          `SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY messages_untaken
+          `SELECT ${MESSAGE} FROM messages m INDEXED BY messages_untaken
            WHERE chat_jid = ? AND thread_id = ? AND untaken = 1 ORDER BY seq LIMIT ?`,
         ).all(chat_jid, thread_id, limit),
       ),
@@ -74,7 +75,7 @@ async function readMessages(prepare: Prepare, query: MessageQuery): Promise<Mess
   const order = descending ? "DESC" : "ASC";
   const read = (from: string, low: number, high: number, left: number): Row[] =>
     prepare(
-      `SELECT ${MESSAGE_COLUMNS} FROM ${from} WHERE chat_jid = ? AND seq BETWEEN ? AND ? ${where}
+      `SELECT ${MESSAGE} FROM ${from} WHERE chat_jid = ? AND seq BETWEEN ? AND ? ${where}
        ORDER BY seq ${order} LIMIT ?`,
     ).all(chat_jid, low, high, ...values, left);
   const rows = fewSince(prepare, query)

@@ -7,46 +7,77 @@ import {
   type Chat,
   type Delivery,
   DeliveryState,
-  MESSAGE_TYPES,
   type MessageRow,
   OUTCOMES,
 } from "../../../message/index.js";
-import {
-  ENTRY_KINDS,
-  type Entry,
-  type Inbound,
-  type KnownAddress,
-  type StoredRequest,
-  type Token,
-  type Turn,
-} from "../../store.js";
-import { bytesOrNull, number, numberOrNull, oneOf, text, textOrNull } from "../columns.js";
+import type { Entry, Inbound, KnownAddress, StoredRequest, Token, Turn } from "../../store.js";
+import { bytesOrNull, number, oneOf, text, textOrNull } from "../columns.js";
 import type { Row } from "../driver.js";
 
 /** Rows of the database as values of the program. What does not fit is damage, and is said so. */
 
-export const MESSAGE_COLUMNS =
-  "m.id, m.chat_jid, m.seq, m.sender, m.sender_name, m.content, m.timestamp, m.is_from_me, m.message_type, m.metadata, m.turn_id, m.call_id, m.part, m.attached, m.revision, m.edited_at, m.deleted_at";
+/**
+ * Messages and entries come as one JSON text each: handing over a single value instead of twenty makes reading a
+ * window more than twice as fast.
+ */
+export const MESSAGE = `json_array(m.id, m.chat_jid, m.seq, m.sender, m.sender_name, m.content, m.timestamp, m.is_from_me,
+  m.message_type, json(m.metadata), m.turn_id, m.call_id, m.part, m.attached, m.revision, m.edited_at, m.deleted_at) AS message`;
 
-export function messageOf(row: Row): MessageRow {
+type MessageColumns = [
+  id: string,
+  chat_jid: string,
+  seq: number,
+  sender: string,
+  sender_name: string,
+  content: string,
+  timestamp: string,
+  is_from_me: number,
+  message_type: MessageRow["message_type"],
+  metadata: MessageRow["metadata"],
+  turn_id: string | null,
+  call_id: string | null,
+  part: number | null,
+  attached: number,
+  revision: number,
+  edited_at: string | null,
+  deleted_at: string | null,
+];
+
+/** A message, and whether something is attached to it. */
+export function messageOf(row: Row): { message: MessageRow; attached: boolean } {
+  const columns: MessageColumns = JSON.parse(text(row.message));
+  const [id, chat_jid, seq, sender, sender_name, content, timestamp, is_from_me, message_type, metadata] =
+    columns;
+  const [turn_id, call_id, part, attached, revision, edited_at, deleted_at] = [
+    columns[10],
+    columns[11],
+    columns[12],
+    columns[13],
+    columns[14],
+    columns[15],
+    columns[16],
+  ];
   return {
-    id: text(row.id),
-    chat_jid: text(row.chat_jid),
-    seq: number(row.seq),
-    sender: text(row.sender),
-    sender_name: text(row.sender_name),
-    content: text(row.content),
-    timestamp: text(row.timestamp),
-    is_from_me: row.is_from_me === 1,
-    message_type: oneOf(MESSAGE_TYPES, row.message_type),
-    metadata: JSON.parse(text(row.metadata)),
-    turn_id: textOrNull(row.turn_id),
-    call_id: textOrNull(row.call_id),
-    part: numberOrNull(row.part),
-    attachments: [],
-    revision: number(row.revision),
-    edited_at: textOrNull(row.edited_at),
-    deleted_at: textOrNull(row.deleted_at),
+    attached: attached === 1,
+    message: {
+      id,
+      chat_jid,
+      seq,
+      sender,
+      sender_name,
+      content,
+      timestamp,
+      is_from_me: is_from_me === 1,
+      message_type,
+      metadata,
+      turn_id,
+      call_id,
+      part,
+      attachments: [],
+      revision,
+      edited_at,
+      deleted_at,
+    },
   };
 }
 
@@ -94,18 +125,25 @@ export function deliveryOf(row: Row): Delivery {
   };
 }
 
+export const ENTRY = `json_array(e.id, e.chat_jid, e.thread_id, e.parent, e.kind, e.message_id, e.turn_id, e.at,
+  json(e.data)) AS entry`;
+
+type EntryColumns = [
+  id: string,
+  chat_jid: string,
+  thread_id: string,
+  parent: string | null,
+  kind: Entry["kind"],
+  message_id: string | null,
+  turn_id: string | null,
+  at: string,
+  data: Entry["data"],
+];
+
 export function entryOf(row: Row): Entry {
-  return {
-    id: text(row.entry_id),
-    chat_jid: text(row.entry_chat_jid),
-    thread_id: text(row.entry_thread_id),
-    parent: textOrNull(row.entry_parent),
-    kind: oneOf(ENTRY_KINDS, row.entry_kind),
-    message_id: textOrNull(row.entry_message_id),
-    turn_id: textOrNull(row.entry_turn_id),
-    at: text(row.entry_at),
-    data: JSON.parse(text(row.entry_data)),
-  };
+  const columns: EntryColumns = JSON.parse(text(row.entry));
+  const [id, chat_jid, thread_id, parent, kind, message_id, turn_id, at, data] = columns;
+  return { id, chat_jid, thread_id, parent, kind, message_id, turn_id, at, data };
 }
 
 const TURN_STATUSES = ["running", "ended", "failed", "stopped"] as const;

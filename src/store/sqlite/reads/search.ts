@@ -6,7 +6,7 @@ import { number, text } from "../columns.js";
 import type { Prepare } from "../driver.js";
 import { BUCKET, CHAT_SPAN } from "../indexer.js";
 import { messagesOf } from "./lookup.js";
-import { MESSAGE_COLUMNS } from "./rows.js";
+import { MESSAGE } from "./rows.js";
 
 /** Buckets asked of the index at a time. */
 const PAGE = 50;
@@ -93,7 +93,7 @@ function compare(
 
 function bySeq(prepare: Prepare, chat_jid: string, seqs: number[]): MessageRow[] {
   const rows = prepare(
-    `SELECT ${MESSAGE_COLUMNS} FROM json_each(?) wanted JOIN messages m ON m.chat_jid = ? AND m.seq = wanted.value
+    `SELECT ${MESSAGE} FROM json_each(?) wanted JOIN messages m ON m.chat_jid = ? AND m.seq = wanted.value
      ORDER BY m.seq`,
   ).all(JSON.stringify(seqs), chat_jid);
   return messagesOf(prepare, chat_jid, rows);

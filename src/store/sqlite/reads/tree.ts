@@ -3,12 +3,9 @@ import type { Prepare } from "../driver.js";
 import { messagesOf } from "./lookup.js";
 import { windowOf } from "../../path.js";
 import { textOrNull } from "../columns.js";
-import { entryOf, MESSAGE_COLUMNS, turnOf } from "./rows.js";
+import { ENTRY, entryOf, MESSAGE, turnOf } from "./rows.js";
 
 type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn">;
-
-const ENTRY_COLUMNS =
-  "e.id AS entry_id, e.chat_jid AS entry_chat_jid, e.thread_id AS entry_thread_id, e.parent AS entry_parent, e.kind AS entry_kind, e.message_id AS entry_message_id, e.turn_id AS entry_turn_id, e.at AS entry_at, e.data AS entry_data";
 
 /**
  * Walks parents until the first entry the newest compaction kept: `stop` is null until a compaction was met, then
@@ -24,7 +21,7 @@ WITH RECURSIVE walk (n, id, parent, stop, depth) AS (
   FROM walk JOIN entries e ON e.id = walk.parent AND e.chat_jid = ?2
   WHERE walk.depth < ?3 AND (walk.stop IS NULL OR walk.stop NOT IN ('', walk.id))
 )
-SELECT ${ENTRY_COLUMNS}, ${MESSAGE_COLUMNS} FROM walk
+SELECT ${ENTRY}, iif(m.id IS NULL, NULL, 1) AS spoken, ${MESSAGE} FROM walk
 JOIN entries e ON e.n = walk.n LEFT JOIN messages m ON m.id = e.message_id AND m.chat_jid = ?2
 ORDER BY walk.depth DESC`;
 
@@ -43,18 +40,18 @@ export function treeReads(prepare: Prepare): TreeReads {
       const messages = messagesOf(
         prepare,
         chat_jid,
-        rows.filter((row) => row.id !== null),
+        rows.filter((row) => row.spoken !== null),
       );
       let next = 0;
       const walked = rows.map((row): PathEntry => {
-        const message = row.id === null ? null : (messages[next++] ?? null);
+        const message = row.spoken === null ? null : (messages[next++] ?? null);
         return { ...entryOf(row), message };
       });
       return windowOf(walked);
     },
 
     entries: async (chat_jid, limit) =>
-      prepare(`SELECT ${ENTRY_COLUMNS} FROM entries e WHERE chat_jid = ? ORDER BY n DESC LIMIT ?`)
+      prepare(`SELECT ${ENTRY} FROM entries e WHERE chat_jid = ? ORDER BY n DESC LIMIT ?`)
         .all(chat_jid, limit)
         .map(entryOf)
         .reverse(),
