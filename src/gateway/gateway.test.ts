@@ -131,6 +131,20 @@ describe("the gateway", () => {
     expect((await rowsOf(gateway, "home")).map((row) => row.sender)).toContain("host");
   });
 
+  it("keeps an extension's note on the path, also one posted while a turn runs", async () => {
+    const { gateway } = await open({
+      resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }),
+    });
+    const id = await say(gateway, "home", "take your time");
+    while (!(await gateway.read.runningTurn("home"))) await new Promise((resolve) => setTimeout(resolve, 5));
+    const note = await gateway.postCustom("home", "note", "posted meanwhile");
+    expect(await settled(gateway, "home", id)).toBe("answered");
+    const head = await gateway.read.head("home", "");
+    const path = await gateway.read.path("home", head ?? "", 100);
+    expect(path.map((entry) => entry.id)).toContain(note);
+    expect(path.filter((entry) => entry.message?.sender === "bot")).toHaveLength(1);
+  });
+
   it("stops a turn when asked, and keeps what was said so far", async () => {
     const { gateway } = await open({
       resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }),

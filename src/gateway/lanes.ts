@@ -54,7 +54,9 @@ export class Lanes {
     this.stopped = true;
     for (const undo of this.undo) undo();
     const all = Promise.allSettled([...this.running.values()].map((lane) => lane.ended));
-    await Promise.race([all, this.hall.clock.sleep(graceMs)]);
+    const enough = new AbortController();
+    await Promise.race([all, this.hall.clock.sleep(graceMs, enough.signal)]);
+    enough.abort();
     for (const lane of this.running.values())
       lane.controller.abort(new Interrupted("the server is going down"));
     await all;

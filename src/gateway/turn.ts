@@ -1,4 +1,4 @@
-import { runAgent } from "../agent/index.js";
+import { type AgentEnd, runAgent } from "../agent/index.js";
 import type { Claim, Fact, Turn, Work } from "../store/store.js";
 import { fetchAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
@@ -8,6 +8,8 @@ import { saidMeanwhile, take } from "./take.js";
 import { TurnHost } from "./turnHost.js";
 import {
   expectCommitted,
+  headMoved,
+  headOf,
   Interrupted,
   leaseOf,
   outcomeFact,
@@ -43,37 +45,39 @@ export async function runTurn(
   const state = await begin(hall, { claim, work, release, chat, trigger, model: found.model });
   hall.log("info", "turn.started", { chat: chat.jid, turn: state.turn.id, message: trigger.id });
   const host = new TurnHost(hall, state);
-  const end = await runAgent(
-    host,
-    hall.tools,
-    { steps: hall.limits.steps, attempts: hall.limits.attempts },
-    signal,
-  );
-  await host.saved();
+  try {
+    const { steps, attempts } = hall.limits;
+    const end = await runAgent(host, hall.tools, { steps, attempts }, signal);
+    await conclude(hall, host, state, end, signal);
+  } finally {
+    await host.close();
+  }
+}
+
+/** An answer was written as it came; every other end is written here. */
+async function conclude(
+  hall: Hall,
+  host: TurnHost,
+  { chat, turn }: TurnState,
+  end: AgentEnd,
+  signal: AbortSignal,
+): Promise<void> {
+  const failed = (why: string, text: string, details: Record<string, unknown>) =>
+    host.finish("failed", why, hall.hostMessages.facts(chat, text, details, turn.id));
   switch (end.status) {
     case "answered":
       return;
     case "stopped":
-      if (!(signal.reason instanceof StopRequested))
-        throw new Interrupted("the server is going down, or lost its lease");
-      return host.finish("stopped", "stopped", []);
+      if (signal.reason instanceof StopRequested) return host.finish("stopped", "stopped", []);
+      throw new Interrupted("the server is going down, or lost its lease");
     case "failed": {
       const why = end.message.error ?? "the model gave no reason";
-      const news = hall.hostMessages.facts(
-        chat,
-        `The assistant could not answer: ${why}`,
-        { error_kind: end.message.errorKind ?? "unknown" },
-        state.turn.id,
-      );
-      return host.finish("failed", why, news);
+      const details = { error_kind: end.message.errorKind ?? "unknown" };
+      return failed(why, `The assistant could not answer: ${why}`, details);
     }
     case "out_of_steps": {
       const why = `it took more than ${hall.limits.steps} steps`;
-      return host.finish(
-        "failed",
-        why,
-        hall.hostMessages.facts(chat, `The assistant gave up: ${why}.`, {}, state.turn.id),
-      );
+      return failed(why, `The assistant gave up: ${why}.`, {});
     }
   }
 }
@@ -101,12 +105,16 @@ async function begin(hall: Hall, given: Omit<TurnState, "turn" | "notices" | "he
     status: "running",
     ended_at: null,
   };
-  const head = await hall.store.read.head(chat.jid, threadId);
   const notices = await hall.notices({ chat, turn_id: turn.id });
-  const state = { ...given, turn, notices, head };
-  const opening = resumed ? await interruptedTools(hall, state) : await takeRows(hall, state);
-  expectCommitted(await hall.store.commit({ expect: [leaseOf(claim)], facts: opening.facts }));
-  return { ...state, head: opening.head };
+  for (;;) {
+    const head = await hall.store.read.head(chat.jid, threadId);
+    const state = { ...given, turn, notices, head };
+    const opening = resumed ? await interruptedTools(hall, state) : await takeRows(hall, state);
+    const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts: opening.facts });
+    if (headMoved(result)) continue;
+    expectCommitted(result);
+    return { ...state, head: opening.head };
+  }
 }
 
 async function takeRows(hall: Hall, state: TurnState) {

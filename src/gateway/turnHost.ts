@@ -8,14 +8,14 @@ import {
   rowsOfAssistant,
   Usage,
 } from "../message/index.js";
-import type { Fact, NewMessage } from "../store/store.js";
+import type { CommitResult, Expectation, Fact, NewMessage } from "../store/store.js";
 import { deliveriesOf } from "./broadcast.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
 import { newRow } from "./rows.js";
 import { chainEntries } from "./take.js";
-import { expectCommitted, leaseOf, outcomeFact, type TurnState } from "./turnState.js";
+import { expectCommitted, headMoved, headOf, leaseOf, outcomeFact, type TurnState } from "./turnState.js";
 import { hostRowsSince, readWindow, requestOf } from "./window.js";
 
 /** What the agent asks of the gateway, for one turn: every answer of it is durable before the agent goes on. */
@@ -93,15 +93,9 @@ export class TurnHost implements AgentHost {
     });
     const rows = answer.rows.map(newRow);
     const failed = envelope.status !== "ok" && envelope.status !== "aborted";
-    const chain = chainEntries(hall, state, rows);
-    const facts: Fact[] = [
-      { type: "call_ended", call: envelope, leftovers: answer.leftovers },
-      ...chain.facts,
-      ...(failed ? [] : rows.flatMap((row) => this.deliveries(row))),
-    ];
-    state.head = chain.head;
-    if (final) await this.settle([...facts, ...this.ending("answered", "answered")]);
-    else await this.write(facts);
+    const ended: Fact = { type: "call_ended", call: envelope, leftovers: answer.leftovers };
+    const deliveries = failed ? [] : rows.flatMap((row) => this.deliveries(row));
+    await this.append(rows, [ended, ...deliveries], final);
     hall.live.end(call.id);
   }
 
@@ -120,11 +114,8 @@ export class TurnHost implements AgentHost {
         }),
       ),
     );
-    const chain = chainEntries(hall, state, rows);
-    const facts = [...chain.facts, ...rows.flatMap((row) => this.deliveries(row))];
-    state.head = chain.head;
-    if (final) await this.settle([...facts, ...this.ending("answered", "answered")]);
-    else await this.write(facts);
+    const deliveries = rows.flatMap((row) => this.deliveries(row));
+    await this.append(rows, deliveries, final);
   }
 
   toolContext(call: PreparedCall): ToolContext {
@@ -153,12 +144,34 @@ export class TurnHost implements AgentHost {
 
   /** The turn ends otherwise than with an answer. */
   async finish(outcome: "stopped" | "failed", reason: string, news: Fact[]): Promise<void> {
-    await this.settle([...news, ...this.ending(outcome, reason)]);
+    expectCommitted(await this.settle([...news, ...this.ending(outcome, reason)], []));
   }
 
-  /** Resolves when nothing of a stream is still being saved. */
-  async saved(): Promise<void> {
+  /** Nothing of this turn streams or is being saved any more, however it ended. */
+  async close(): Promise<void> {
     await this.endSaving();
+    if (this.started) this.hall.live.end(this.started.id);
+  }
+
+  /**
+   * Rows go on the tree together with what belongs to them. An extension's note may have moved the head meanwhile:
+   * then they go behind it.
+   */
+  private async append(rows: readonly NewMessage[], more: readonly Fact[], final: boolean): Promise<void> {
+    const { hall, state } = this;
+    const ending = final ? this.ending("answered", "answered") : [];
+    for (;;) {
+      const chain = chainEntries(hall, state, rows);
+      const facts = [...chain.facts, ...more, ...ending];
+      const head = headOf(state);
+      const result = final ? await this.settle(facts, [head]) : await this.commit(facts, [head]);
+      if (!headMoved(result)) {
+        expectCommitted(result);
+        state.head = chain.head;
+        return;
+      }
+      state.head = await hall.store.read.head(state.chat.jid, state.turn.thread_id);
+    }
   }
 
   private ending(outcome: "answered" | "stopped" | "failed", reason: string): Fact[] {
@@ -224,15 +237,24 @@ export class TurnHost implements AgentHost {
   }
 
   private async write(facts: Fact[]): Promise<void> {
-    expectCommitted(await this.hall.store.commit({ expect: [leaseOf(this.state.claim)], facts }));
+    expectCommitted(await this.commit(facts, []));
   }
 
-  private async settle(facts: Fact[]): Promise<void> {
+  private commit(facts: Fact[], expect: Expectation[]): Promise<CommitResult> {
+    return this.hall.store.commit({ expect: [leaseOf(this.state.claim), ...expect], facts });
+  }
+
+  private settle(facts: Fact[], expect: Expectation[]): Promise<CommitResult> {
     const { claim, work, release } = this.state;
     const { lane, fence } = claim;
-    expectCommitted(
-      await this.hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }),
-    );
+    return this.hall.store.settle({
+      lease: { lane, fence },
+      done: [work.id],
+      later: [],
+      release,
+      expect,
+      facts,
+    });
   }
 }
 

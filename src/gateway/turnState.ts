@@ -35,6 +35,16 @@ export type TurnState = {
   head: string | null;
 };
 
+/** What the next entry goes behind, as the store is to find it. */
+export function headOf({ chat, turn, head }: Pick<TurnState, "chat" | "turn" | "head">) {
+  return { type: "head", chat_jid: chat.jid, thread_id: turn.thread_id, entry_id: head } as const;
+}
+
+/** Was nothing written because the head is elsewhere by now? */
+export function headMoved(result: CommitResult): boolean {
+  return result.status === "conflict" && result.expectation?.type === "head";
+}
+
 export function leaseOf(claim: Claim) {
   return { type: "lease", lane: claim.lane, fence: claim.fence } as const;
 }

@@ -106,7 +106,6 @@ function servePlain(app: FastifyInstance, options: ServerOptions): void {
   app.get<{ Params: { "*": string } }>("/assets/*", async (request, reply) =>
     page(reply, pageFolder, `assets/${request.params["*"]}`),
   );
-  app.get("/favicon.svg", async (_request, reply) => page(reply, pageFolder, "favicon.svg"));
   app.register(async (webhooks) => serveWebhooks(webhooks, options));
 }
 

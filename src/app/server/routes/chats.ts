@@ -44,7 +44,8 @@ export const chatRoutes: Route[] = [
     answers: { status: 200, schema: listOf("chats", Chat) },
     handle: async ({ gateway }, { query }) => {
       const all = await gateway.read.chats();
-      const later = all.filter((chat) => query.after === undefined || chat.jid > query.after);
+      const from = query.after === undefined ? 0 : all.findIndex((chat) => chat.jid === query.after) + 1;
+      const later = all.slice(from);
       return ok(page("chats", later.slice(0, query.limit), query.limit, (chat) => chat.jid));
     },
   }),
