@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { applyFacts, firstUnmet, type Refusal } from "./memory/apply.js";
-import { claimLanes, finishWork, holdsLane, renewLease } from "./memory/lanes.js";
+import { claimLanes, finishWork, holdsLane, releaseLanes, renewLease } from "./memory/lanes.js";
 import { readsOn } from "./memory/reads.js";
 import { emptyState, journal } from "./memory/state.js";
 import { kindsIn, newsroom } from "./news.js";
@@ -84,6 +84,11 @@ export function openMemory(options: MemoryOptions = {}): Store {
     renew: async (lease, until) => {
       orClosed(closed);
       return renewLease(state, lease, until);
+    },
+    release: async (holder, now) => {
+      orClosed(closed);
+      releaseLanes(state, holder, now);
+      tell({ work: [...WORK_KINDS], events: false });
     },
     subscribe,
     read: readsOn(state),

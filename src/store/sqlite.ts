@@ -84,6 +84,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       if (result[0] !== "renewed") throw unexpected(result);
       return result[1];
     },
+    async release(holder, now) {
+      orThrow(await queue.run(["release", holder, now], 0));
+      tell({ work: [...WORK_KINDS], events: false });
+    },
     subscribe,
     read,
     close() {

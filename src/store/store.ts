@@ -26,6 +26,11 @@ export type Store = {
   claim(request: ClaimRequest): Promise<Claim[]>;
   /** Keep a lease. False when somebody else has the lane by now. */
   renew(lease: Lease, until: number): Promise<boolean>;
+  /**
+   * Free what this holder holds. For a holder that has just started: whatever it held, it held in an earlier life,
+   * and nobody has to wait for those leases to run out.
+   */
+  release(holder: string, now: number): Promise<void>;
   /** Finish or postpone work and write what it led to, together; `release` gives the lane back. */
   settle(settlement: Settlement): Promise<CommitResult>;
   /** Told after something new became durable, here or in another process: look again. Returns how to stop. */

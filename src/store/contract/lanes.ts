@@ -136,6 +136,23 @@ export const lanes: Check[] = [
     },
   },
   {
+    name: "a holder that starts anew need not wait for the leases of its earlier life",
+    async check(store) {
+      await kept(store, [work("w1"), work("w2", { lane: "turn:other" })]);
+      const [mine] = await store.claim({ kind: "turn", holder: "a", now: 10, until: 1000, limit: 1 });
+      const [theirs] = await store.claim({ kind: "turn", holder: "b", now: 10, until: 1000, limit: 1 });
+      assert.ok(mine && theirs);
+      await store.release("a", 11);
+      assert.equal(await store.renew(mine, 2000), false);
+      const again = await claimed(store, 11, 1000);
+      assert.deepEqual(
+        again.map(({ lane }) => lane),
+        [mine.lane],
+      );
+      assert.equal(await store.renew(theirs, 2000), true);
+    },
+  },
+  {
     name: "whoever gave a lane back holds it no longer",
     async check(store) {
       await kept(store, [registered(), work("w1"), work("w2")]);

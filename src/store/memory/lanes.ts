@@ -13,14 +13,14 @@ export function addWork({ state, journal }: Context, work: Work): boolean {
   const { lane: name, kind, chat_jid, run_at } = work;
   const lane = state.lanes.get(name);
   if (!lane) {
-    journal.set(state.lanes, name, { lane: name, kind, chat_jid, free_at: run_at, held: false, fence: 0 });
-  } else if (!lane.held) {
+    journal.set(state.lanes, name, { lane: name, kind, chat_jid, free_at: run_at, holder: null, fence: 0 });
+  } else if (lane.holder === null) {
     journal.set(state.lanes, name, { ...lane, free_at: dueAfterAdding(lane.kind, lane.free_at, run_at) });
   }
   return true;
 }
 
-export function claimLanes(state: State, { kind, now, until, limit }: ClaimRequest): Claim[] {
+export function claimLanes(state: State, { kind, holder, now, until, limit }: ClaimRequest): Claim[] {
   const claims: Claim[] = [];
   const free = [...state.lanes.values()].flatMap((lane) =>
     lane.kind === kind && lane.free_at !== null && lane.free_at <= now
@@ -32,14 +32,20 @@ export function claimLanes(state: State, { kind, now, until, limit }: ClaimReque
     const work = workInLane(state, lane.lane);
     const due = dueAt(kind, work);
     if (due === null || due > now) {
-      state.lanes.set(lane.lane, { ...lane, held: false, free_at: due });
+      state.lanes.set(lane.lane, { ...lane, holder: null, free_at: due });
       continue;
     }
     const fence = lane.fence + 1;
-    state.lanes.set(lane.lane, { ...lane, fence, held: true, free_at: until });
+    state.lanes.set(lane.lane, { ...lane, fence, holder, free_at: until });
     claims.push({ lane: lane.lane, fence, kind, chat_jid: lane.chat_jid, work });
   }
   return claims;
+}
+
+export function releaseLanes(state: State, holder: string, now: number): void {
+  for (const lane of state.lanes.values()) {
+    if (lane.holder === holder) state.lanes.set(lane.lane, { ...lane, holder: null, free_at: now });
+  }
 }
 
 export function renewLease(state: State, lease: Lease, until: number): boolean {
@@ -55,7 +61,7 @@ export function holdsLane(state: State, lease: Lease): boolean {
 
 function heldLane(state: State, lease: Lease): Lane | null {
   const lane = state.lanes.get(lease.lane);
-  return lane?.held && lane.fence === lease.fence ? lane : null;
+  return lane && lane.holder !== null && lane.fence === lease.fence ? lane : null;
 }
 
 /** Finish and postpone work, and give the lane back if asked. True when a lane given back still has work. */
@@ -72,7 +78,7 @@ export function finishWork(state: State, move: Omit<Settlement, "facts">): boole
   const lane = state.lanes.get(name);
   if (!move.release || !lane) return false;
   const work = workInLane(state, name);
-  state.lanes.set(name, { ...lane, held: false, free_at: dueAt(lane.kind, work) });
+  state.lanes.set(name, { ...lane, holder: null, free_at: dueAt(lane.kind, work) });
   return work.length > 0;
 }
 

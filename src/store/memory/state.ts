@@ -42,7 +42,7 @@ export type Lane = {
   kind: WorkKind;
   chat_jid: string;
   free_at: number | null;
-  held: boolean;
+  holder: string | null;
   fence: number;
 };
 

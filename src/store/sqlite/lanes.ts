@@ -65,6 +65,14 @@ function claimLane(prepare: Prepare, { kind, holder, now, until }: ClaimRequest,
   return { lane, fence, kind, chat_jid: text(row.chat_jid), work };
 }
 
+/** Lanes without work are found out when they are claimed. */
+export function releaseLanes(prepare: Prepare, holder: string, now: number): void {
+  prepare("UPDATE lanes SET holder = NULL, lease_until = NULL, free_at = ? WHERE holder = ?").run(
+    now,
+    holder,
+  );
+}
+
 export function renewLease(prepare: Prepare, lease: Lease, until: number): boolean {
   const { changes } = prepare(
     "UPDATE lanes SET lease_until = ?, free_at = ? WHERE lane = ? AND fence = ? AND holder IS NOT NULL",

@@ -79,6 +79,7 @@ export type Op =
   | ["settle", facts: PackedFact[], move: Omit<Settlement, "facts">]
   | ["claim", ClaimRequest]
   | ["renew", lane: string, fence: number, until: number]
+  | ["release", holder: string, now: number]
   | ["close"];
 
 /** `seqs` are those of the batch's messages, in order. `freed`: the lane was given back and still has work. */

@@ -2,7 +2,7 @@ import type { Settlement } from "../store.js";
 import { type Database, type Prepare, unavailability } from "./driver.js";
 import { firstUnmet } from "./expect.js";
 import { applyFacts } from "./facts.js";
-import { claimLanes, finishWork, holdsLane, renewLease } from "./lanes.js";
+import { claimLanes, finishWork, holdsLane, releaseLanes, renewLease } from "./lanes.js";
 import { rollback } from "./migrate.js";
 import type { Op, OpResult, PackedFact, Refusal } from "./wire.js";
 
@@ -55,6 +55,9 @@ function runOp(prepare: Prepare, op: WriteOp): OpResult {
       return settle(prepare, op[1], op[2]);
     case "claim":
       return ["claimed", claimLanes(prepare, op[1])];
+    case "release":
+      releaseLanes(prepare, op[1], op[2]);
+      return ["done"];
     case "renew":
       return ["renewed", renewLease(prepare, { lane: op[1], fence: op[2] }, op[3])];
   }

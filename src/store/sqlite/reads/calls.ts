@@ -40,11 +40,11 @@ export function callReads(prepare: Prepare): CallReads {
     callParts: async (ids) => {
       const wanted = JSON.stringify(ids);
       const leftovers = prepare(
-        `SELECT p.call_id, p.part, p.leftover FROM json_each(?) wanted JOIN call_parts p ON p.call_id = wanted.value
+        `SELECT p.call_id, p.part, p.leftover FROM json_each(?) wanted CROSS JOIN call_parts p ON p.call_id = wanted.value
          WHERE p.leftover IS NOT NULL ORDER BY p.call_id, p.part`,
       ).all(wanted);
       const rows = prepare(
-        "SELECT c.* FROM json_each(?) wanted JOIN calls c ON c.id = wanted.value ORDER BY wanted.key",
+        "SELECT c.* FROM json_each(?) wanted CROSS JOIN calls c ON c.id = wanted.value ORDER BY wanted.key",
       ).all(wanted);
       return rows.map((row) => ({
         call: envelopeOf(row),

@@ -25,7 +25,7 @@ function attachmentsOf(
   ids: readonly string[],
 ): Map<string, AttachmentRow[]> {
   const rows = prepare(
-    `SELECT a.* FROM json_each(?) wanted JOIN attachments a ON a.chat_jid = ? AND a.message_id = wanted.value
+    `SELECT a.* FROM json_each(?) wanted CROSS JOIN attachments a ON a.chat_jid = ? AND a.message_id = wanted.value
      ORDER BY a.message_id, a.position`,
   ).all(JSON.stringify(ids), chat_jid);
   const found = new Map<string, AttachmentRow[]>();

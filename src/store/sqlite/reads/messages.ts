@@ -29,10 +29,10 @@ export function messageReads(prepare: Prepare): MessageReads {
       messagesOf(
         prepare,
         chat_jid,
-        prepare(`SELECT ${MESSAGE} FROM messages m WHERE turn_id = ? AND chat_jid = ? ORDER BY seq`).all(
-          turn_id,
-          chat_jid,
-        ),
+        prepare(
+          `SELECT ${MESSAGE} FROM messages m INDEXED BY messages_by_turn
+           WHERE turn_id = ? AND chat_jid = ? ORDER BY seq`,
+        ).all(turn_id, chat_jid),
       ),
     revisions: async (chat_jid, message_id) => readRevisions(prepare, chat_jid, message_id),
     attachmentBytes: async (sha256) =>

@@ -93,7 +93,7 @@ function compare(
 
 function bySeq(prepare: Prepare, chat_jid: string, seqs: number[]): MessageRow[] {
   const rows = prepare(
-    `SELECT ${MESSAGE} FROM json_each(?) wanted JOIN messages m ON m.chat_jid = ? AND m.seq = wanted.value
+    `SELECT ${MESSAGE} FROM json_each(?) wanted CROSS JOIN messages m ON m.chat_jid = ? AND m.seq = wanted.value
      ORDER BY m.seq`,
   ).all(JSON.stringify(seqs), chat_jid);
   return messagesOf(prepare, chat_jid, rows);
