@@ -52,6 +52,11 @@ export type GatewayOptions = {
   clock?: Clock;
   log?: Log;
   limits?: Partial<GatewayLimits>;
+  /**
+   * The name under which this process holds its leases. Give one that stays the same over restarts only if no two
+   * processes ever bear it at once: what the bearer held before it started is then taken up again at once.
+   */
+  holder?: string;
 };
 
 export const DEFAULT_LIMITS: GatewayLimits = {
@@ -111,7 +116,7 @@ export class Gateway {
       tools: options.tools ?? [clockTool],
       notices: options.notices ?? (async () => []),
       log: options.log ?? (() => {}),
-      holder: clock.newId(),
+      holder: options.holder ?? clock.newId(),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     };
     this.events = new EventHub(this.hall);
@@ -122,6 +127,7 @@ export class Gateway {
   /** Begin: the first chat is there, unfinished work is taken up, channels receive. */
   async start(): Promise<void> {
     if (!(await this.hall.store.read.chat(HOME.jid))) await registerChat(this.hall, HOME);
+    await this.hall.store.release(this.hall.holder, this.hall.clock.now());
     this.turns.start();
     this.outbox.start();
     const gate: Gate = { receive: (message) => this.receive(message) };

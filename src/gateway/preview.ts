@@ -43,7 +43,7 @@ export async function previewContext(
     ok: true,
     preview: {
       blocks: blocks.map(({ id, kind, size, sources }) => ({ id, kind, size, sources })),
-      left_out: [...leftOut, ...hostRows],
+      left_out: [...leftOut, ...encoded.leftOut, ...hostRows],
       body: encoded.body,
     },
   };

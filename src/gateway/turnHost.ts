@@ -54,7 +54,7 @@ export class TurnHost implements AgentHost {
       turnId: state.turn.id,
       call,
       blocks,
-      leftOut: this.leftOut,
+      leftOut: [...this.leftOut, ...call.encoded.leftOut],
       previous: this.previous,
     });
     await this.write([fact]);

@@ -26,7 +26,7 @@ function newDatabase(contents: readonly string[]): Database {
 }
 
 function write(db: Database, facts: Fact[]): void {
-  expect(runGroup(db, [["commit", pack(facts).facts, []]])[0]?.[0]).toBe("committed");
+  expect(runGroup(db, [["commit", pack(facts).facts, []]])).toMatchObject([["committed"]]);
 }
 
 function indexAll(db: Database): void {

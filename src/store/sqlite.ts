@@ -56,6 +56,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     freed: WorkKind[],
   ) => {
     const result = orThrow(await run());
+    if (typeof result === "number") {
+      tell({ work: kindsIn(facts), events: packed.logged });
+      return committed(packed.messageIds, [result]);
+    }
     if (result[0] === "refused") return refused(read, result[1]);
     if (result[0] !== "committed") throw unexpected(result);
     const kinds = kindsIn(facts);
@@ -76,12 +80,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     },
     async claim(request) {
       const result = orThrow(await queue.run(["claim", request], 0));
-      if (result[0] !== "claimed") throw unexpected(result);
+      if (typeof result === "number" || result[0] !== "claimed") throw unexpected(result);
       return result[1];
     },
     async renew(lease, until) {
       const result = orThrow(await queue.run(["renew", lease.lane, lease.fence, until], 0));
-      if (result[0] !== "renewed") throw unexpected(result);
+      if (typeof result === "number" || result[0] !== "renewed") throw unexpected(result);
       return result[1];
     },
     async release(holder, now) {
@@ -100,6 +104,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 type Good = Exclude<OpResult, ["unavailable" | "failed", string]>;
 
 function orThrow(result: OpResult): Good {
+  if (typeof result === "number") return result;
   if (result[0] === "unavailable") throw new StoreUnavailable(result[1]);
   if (result[0] === "failed") throw new Error(result[1]);
   return result;
@@ -119,5 +124,5 @@ function committed(ids: readonly string[], seqs: readonly number[]): CommitResul
 }
 
 function unexpected(result: OpResult): Error {
-  return new Error(`the writer answered ${result[0]}`);
+  return new Error(`the writer answered ${JSON.stringify(result)}`);
 }

@@ -71,6 +71,13 @@ export class ServerProcess {
     });
   }
 
+  /** A second server on the same data folder, on another port. */
+  async another(): Promise<ServerProcess> {
+    const server = new ServerProcess(this.data, await freePort(), this.env);
+    await server.up();
+    return server;
+  }
+
   /** kill -9, or another signal. Resolves when the process is gone. */
   async down(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const child = this.child;

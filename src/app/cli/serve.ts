@@ -25,6 +25,7 @@ export async function serve({ env, settings, token, store }: Serving): Promise<v
     aliases: settings.aliases,
     channels: channels(env),
     log: logger(env),
+    holder: "local",
   });
   await gateway.start();
   const server = createServer({

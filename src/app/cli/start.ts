@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openSqlite } from "../../store/sqlite.js";
+import { holdAlone } from "./alone.js";
 import { type Env, ownerToken, readSettings } from "./settings.js";
 
 /** Start the server, and say where it is. Resolves when it listens. */
@@ -9,6 +10,7 @@ export async function start(env: Env): Promise<void> {
   // Whatever we write holds people's words: it is for the owner's eyes alone.
   process.umask(0o077);
   mkdirSync(settings.data, { recursive: true });
+  holdAlone(settings.data);
   const token = ownerToken(settings, env);
   // The database opens in its own thread while this one reads the rest of the program.
   const opening = openSqlite({ path: join(settings.data, "longhand.db") });

@@ -74,6 +74,15 @@ describe("a server that is killed again and again", () => {
   }, 120_000);
 });
 
+describe("two servers on one folder", () => {
+  it("are one too many: the second says so and ends", async () => {
+    const server = await ServerProcess.start();
+    await expect(server.another()).rejects.toThrow("Another server is running");
+    expect((await server.ask("GET", "/healthz")).status).toBe(200);
+    await server.dispose();
+  });
+});
+
 describe("a server that cannot store", () => {
   let server: ServerProcess;
   beforeAll(async () => {

@@ -82,8 +82,12 @@ export type Op =
   | ["release", holder: string, now: number]
   | ["close"];
 
-/** `seqs` are those of the batch's messages, in order. `freed`: the lane was given back and still has work. */
+/**
+ * `seqs` are those of the batch's messages, in order. `freed`: the lane was given back and still has work.
+ * The commit of one message, which is what there is most of, is answered by its number alone.
+ */
 export type OpResult =
+  | number
   | ["committed", seqs: number[], freed: boolean]
   | ["refused", Refusal]
   | ["claimed", Claim[]]

@@ -34,7 +34,7 @@ function runAlone(prepare: Prepare, op: WriteOp): OpResult {
   prepare("SAVEPOINT batch").run();
   try {
     const result = runOp(prepare, op);
-    if (result[0] === "refused") prepare("ROLLBACK TO batch").run();
+    if (typeof result !== "number" && result[0] === "refused") prepare("ROLLBACK TO batch").run();
     prepare("RELEASE batch").run();
     return result;
   } catch (error) {
@@ -73,5 +73,7 @@ function settle(prepare: Prepare, facts: PackedFact[], move: Omit<Settlement, "f
 }
 
 function written(applied: number[] | Refusal, freed: boolean): OpResult {
-  return Array.isArray(applied) ? ["committed", applied, freed] : ["refused", applied];
+  if (!Array.isArray(applied)) return ["refused", applied];
+  const [only] = applied;
+  return only !== undefined && applied.length === 1 && !freed ? only : ["committed", applied, freed];
 }
