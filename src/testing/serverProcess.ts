@@ -22,9 +22,9 @@ export class ServerProcess {
     private env: Record<string, string>,
   ) {}
 
-  /** A server on a fresh data folder. */
-  static async start(env: Record<string, string> = {}): Promise<ServerProcess> {
-    const data = mkdtempSync(join(tmpdir(), "longhand-"));
+  /** A server on a fresh data folder, or on the one given. */
+  static async start(env: Record<string, string> = {}, folder?: string): Promise<ServerProcess> {
+    const data = folder ?? mkdtempSync(join(tmpdir(), "longhand-"));
     const server = new ServerProcess(data, await freePort(), env);
     await server.up();
     return server;

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../store/sqlite/driver.js";
 import { ServerProcess, spoken } from "../../testing/serverProcess.js";
@@ -103,6 +107,40 @@ describe("a server that cannot store", () => {
     other.close();
     const accepted = await server.submit("quiet", "while locked", { external_message_id: "locked-1" });
     expect(accepted).toMatchObject({ status: 202, body: { duplicate: false, seq: 1 } });
+  });
+
+  it("says 503 while the disk is full, loses nothing it had accepted, and goes on when there is room", async (test) => {
+    const disk = mkdtempSync(join(tmpdir(), "longhand-disk-"));
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", disk]);
+    if (mounted.status !== 0)
+      test.skip(`SKIPPED: no small disk can be mounted here (${String(mounted.stderr).trim()})`);
+    writeFileSync(join(disk, "ballast"), Buffer.alloc(2 * 1024 * 1024));
+    const small = await ServerProcess.start({}, disk);
+    try {
+      await small.ask("POST", "/v1/chats", { jid: "full" });
+      const accepted: string[] = [];
+      let refused = 0;
+      for (let number = 0; refused < 3; number++) {
+        const content = `${number} ${"x".repeat(20_000)}`;
+        const { status, headers } = await small.submit("full", content, {
+          external_message_id: `m${number}`,
+        });
+        if (status === 202) accepted.push(content);
+        else {
+          expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+          refused++;
+        }
+      }
+      expect(accepted.length).toBeGreaterThan(20);
+      expect((await small.messages("full")).map((row) => row.content)).toEqual(accepted);
+      rmSync(join(disk, "ballast"));
+      expect((await small.submit("full", "room again")).status).toBe(202);
+      expect(await small.messages("full")).toHaveLength(accepted.length + 1);
+    } finally {
+      await small.down();
+      spawnSync("umount", [disk]);
+      rmSync(disk, { recursive: true, force: true });
+    }
   });
 
   it("stores all of a message or nothing of it", async () => {
