@@ -1,4 +1,4 @@
-import type { Chat, MessageRow } from "../message/index.js";
+import type { Chat } from "../message/index.js";
 import type { Fact, NewMessage } from "../store/store.js";
 import type { Clock } from "./clock.js";
 import { iso } from "./clock.js";
@@ -103,5 +103,3 @@ export class UserMessageHandler {
     return [{ type: "message", message: row }, ...deliveriesOf(row, chat, origin, null, this.clock)];
   }
 }
-
-export type ShownRow = Pick<MessageRow, "sender" | "message_type">;
