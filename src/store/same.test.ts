@@ -245,6 +245,7 @@ type Doing =
   | { do: "commit"; facts: Fact[]; expect: Expectation[] }
   | { do: "claim"; kind: (typeof WORK_KINDS)[number]; now: number; lasts: number; limit: number }
   | { do: "renew"; lease: number; until: number }
+  | { do: "release"; holder: string; now: number }
   | {
       do: "settle";
       lease: number;
@@ -269,6 +270,7 @@ const doing: fc.Arbitrary<Doing> = fc.oneof(
     weight: 3,
   },
   fc.record({ do: fc.constant("renew" as const), lease, until: time }),
+  fc.record({ do: fc.constant("release" as const), holder: pick("h", "other"), now: time }),
   {
     arbitrary: fc.record({
       do: fc.constant("settle" as const),
@@ -299,6 +301,8 @@ async function perform(store: Store, leases: readonly Lease[], what: Doing): Pro
       });
     case "renew":
       return store.renew(held(what.lease), what.until);
+    case "release":
+      return store.release(what.holder, what.now);
     case "settle":
       return store.settle({ ...what, lease: held(what.lease) });
   }

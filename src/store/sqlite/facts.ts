@@ -1,4 +1,5 @@
 import type { Prepare } from "./driver.js";
+import type { Numbers } from "./numbers.js";
 import { addWork } from "./lanes.js";
 import { applyRare } from "./rare.js";
 import { number, text } from "./columns.js";
@@ -12,10 +13,14 @@ import type {
 } from "./wire.js";
 
 /** Write facts in their order. The numbers of the messages among them, or why none of it may be kept. */
-export function applyFacts(prepare: Prepare, facts: readonly PackedFact[]): number[] | Refusal {
+export function applyFacts(
+  prepare: Prepare,
+  numbers: Numbers,
+  facts: readonly PackedFact[],
+): number[] | Refusal {
   const written: Written[] = [];
   for (const fact of facts) {
-    const refusal = applyFact(prepare, fact, written);
+    const refusal = applyFact(prepare, numbers, fact, written);
     if (refusal) return refusal;
   }
   return written.map(({ seq }) => seq);
@@ -24,10 +29,10 @@ export function applyFacts(prepare: Prepare, facts: readonly PackedFact[]): numb
 /** Messages of the batch so far. */
 type Written = { chat_jid: string; id: string; seq: number };
 
-function applyFact(prepare: Prepare, fact: PackedFact, written: Written[]): Refusal | null {
+function applyFact(prepare: Prepare, numbers: Numbers, fact: PackedFact, written: Written[]): Refusal | null {
   switch (fact[0]) {
     case "message": {
-      const seq = insertMessage(prepare, fact);
+      const seq = insertMessage(prepare, numbers, fact);
       if (typeof seq !== "number") return seq;
       written.push({ id: fact[1], chat_jid: fact[2], seq });
       return null;
@@ -42,20 +47,19 @@ function applyFact(prepare: Prepare, fact: PackedFact, written: Written[]): Refu
       logEvent(prepare, fact);
       return null;
     case "fact":
+      if (fact[1].type === "chat") numbers.settle(fact[1].chat.jid);
+      if (fact[1].type === "chat_removed") numbers.settle(fact[1].jid);
       return applyRare(prepare, fact[1]);
   }
 }
 
-function insertMessage(prepare: Prepare, fact: PackedMessage): number | Refusal {
+function insertMessage(prepare: Prepare, numbers: Numbers, fact: PackedMessage): number | Refusal {
   const [, id, chat_jid] = fact;
   const [dedupe_key, key, body_sha256] = [fact[13], fact[16], fact[17]];
-  const chat = prepare(
-    "UPDATE chats SET last_seq = last_seq + 1 WHERE jid = ? AND removed_at IS NULL RETURNING last_seq",
-  ).get(chat_jid);
-  if (!chat) return conflict(`chat ${chat_jid} is not registered`);
+  const seq = numbers.next(chat_jid);
+  if (seq === null) return conflict(`chat ${chat_jid} is not registered`);
   const used = key === null ? null : claimKey(prepare, chat_jid, key, body_sha256 ?? "", id);
   if (used) return used;
-  const seq = number(chat.last_seq);
   const { changes } = prepare(
     `INSERT INTO messages (id, chat_jid, sender, sender_name, content, timestamp, is_from_me, message_type, metadata,
        turn_id, call_id, part, dedupe_key, thread_id, untaken, seq)

@@ -137,6 +137,7 @@ CREATE TABLE lanes (
   fence INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX lanes_free ON lanes(kind, free_at) WHERE free_at IS NOT NULL;
+CREATE INDEX lanes_held ON lanes(holder) WHERE holder IS NOT NULL;
 
 CREATE TABLE outbox (
   n INTEGER PRIMARY KEY,

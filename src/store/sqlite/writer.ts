@@ -4,6 +4,7 @@ import { firstUnmet } from "./expect.js";
 import { applyFacts } from "./facts.js";
 import { claimLanes, finishWork, holdsLane, releaseLanes, renewLease } from "./lanes.js";
 import { rollback } from "./migrate.js";
+import { type Numbers, numbersIn } from "./numbers.js";
 import type { Op, OpResult, PackedFact, Refusal } from "./wire.js";
 
 export type WriteOp = Exclude<Op, ["close"]>;
@@ -15,11 +16,13 @@ export type WriteOp = Exclude<Op, ["close"]>;
 export function runGroup(db: Database, group: readonly WriteOp[]): OpResult[] {
   const { prepare } = db;
   // A lease need not survive a power cut, because its holder does not: no wait for the disk.
-  const leasesOnly = group.every((op) => op[0] === "claim" || op[0] === "renew");
+  const leasesOnly = group.every((op) => op[0] === "claim" || op[0] === "renew" || op[0] === "release");
+  const numbers = numbersIn(prepare);
   try {
     db.exec(leasesOnly ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
     prepare("BEGIN IMMEDIATE").run();
-    const results = group.map((op) => runAlone(prepare, op));
+    const results = group.map((op) => runAlone(prepare, numbers, op));
+    numbers.end();
     prepare("COMMIT").run();
     return results;
   } catch (error) {
@@ -30,29 +33,34 @@ export function runGroup(db: Database, group: readonly WriteOp[]): OpResult[] {
   }
 }
 
-function runAlone(prepare: Prepare, op: WriteOp): OpResult {
+function runAlone(prepare: Prepare, numbers: Numbers, op: WriteOp): OpResult {
   prepare("SAVEPOINT batch").run();
+  numbers.begin();
+  const takeBack = (): void => {
+    prepare("ROLLBACK TO batch").run();
+    numbers.undo();
+  };
   try {
-    const result = runOp(prepare, op);
-    if (typeof result !== "number" && result[0] === "refused") prepare("ROLLBACK TO batch").run();
+    const result = runOp(prepare, numbers, op);
+    if (typeof result !== "number" && result[0] === "refused") takeBack();
     prepare("RELEASE batch").run();
     return result;
   } catch (error) {
     if (unavailability(error) !== null) throw error;
-    prepare("ROLLBACK TO batch").run();
+    takeBack();
     prepare("RELEASE batch").run();
     return ["failed", error instanceof Error ? (error.stack ?? error.message) : String(error)];
   }
 }
 
-function runOp(prepare: Prepare, op: WriteOp): OpResult {
+function runOp(prepare: Prepare, numbers: Numbers, op: WriteOp): OpResult {
   switch (op[0]) {
     case "commit": {
       const unmet = firstUnmet(prepare, op[2]);
-      return unmet ? ["refused", unmet] : written(applyFacts(prepare, op[1]), false);
+      return unmet ? ["refused", unmet] : written(applyFacts(prepare, numbers, op[1]), false);
     }
     case "settle":
-      return settle(prepare, op[1], op[2]);
+      return settle(prepare, numbers, op[1], op[2]);
     case "claim":
       return ["claimed", claimLanes(prepare, op[1])];
     case "release":
@@ -63,11 +71,16 @@ function runOp(prepare: Prepare, op: WriteOp): OpResult {
   }
 }
 
-function settle(prepare: Prepare, facts: PackedFact[], move: Omit<Settlement, "facts">): OpResult {
+function settle(
+  prepare: Prepare,
+  numbers: Numbers,
+  facts: PackedFact[],
+  move: Omit<Settlement, "facts">,
+): OpResult {
   if (!holdsLane(prepare, move.lease)) return ["refused", { status: "fenced", lane: move.lease.lane }];
   const unmet = firstUnmet(prepare, move.expect ?? []);
   if (unmet) return ["refused", unmet];
-  const applied = applyFacts(prepare, facts);
+  const applied = applyFacts(prepare, numbers, facts);
   if (!Array.isArray(applied)) return ["refused", applied];
   return written(applied, finishWork(prepare, move));
 }
