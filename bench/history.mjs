@@ -1,4 +1,4 @@
-import { openDatabase } from "../dist/store/sqlite/driver.js";
+import binding from "./binding.cjs";
 
 /**
  * What was said long ago, in bulk: SQL that fills the tables a window is read from (messages, their entries on the
@@ -43,7 +43,7 @@ FROM number WHERE ${IS_ANSWER}`;
  * @param {{ jid: string, messages: number, call: object }} history
  */
 export function writeHistory(path, { jid, messages, call }) {
-  const db = openDatabase(path, { readOnly: false, busyMs: 0 });
+  const db = new binding.DatabaseSync(path);
   // Nothing here is worth saving from a crash.
   for (const pragma of ["journal_mode = OFF", "synchronous = OFF", "cache_size = -400000"])
     db.exec(`PRAGMA ${pragma}`);

@@ -1,81 +1,85 @@
-import { connectWriter } from "../dist/store/sqlite/connect.js";
-import { applyFacts } from "../dist/store/sqlite/facts.js";
-import { pack } from "../dist/store/sqlite/pack.js";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { deserialize } from "node:v8";
+import { openSqlite } from "../dist/store/sqlite.js";
+import { CHAT_BATCH } from "./batches.mjs";
+import binding from "./binding.cjs";
+import { startNode } from "./surroundings.mjs";
 
 /**
- * The floor of group commit: the SQLite binding alone, given exactly the statements and values that the store gives
- * it for the same batches. They are recorded from the store's own code, so the two cannot drift apart.
+ * The floor of group commit: the SQLite binding alone, given exactly the statements and values that the store gives it
+ * for the same batches. They are recorded from the store at work, so the two cannot drift apart.
  */
 
-/** @typedef {{ statement: number, method: "run" | "get" | "all", values: unknown[] }} Step */
-/** @typedef {{ sql: string[], batches: Step[][] }} Recording */
+/** @typedef {{ statement: number, kind: "run" | "get" | "all", values: unknown[] }} Step */
+/** @typedef {{ settings: string[], sql: string[], batches: Step[][] }} Recording */
 
-const connect = (path) => connectWriter({ path, busyMs: 2_000, maxBytes: null });
+const RECORDER = fileURLToPath(new URL("./recorder.cjs", import.meta.url));
+const RECORDED = fileURLToPath(new URL("./recorded.mjs", import.meta.url));
 
-/**
- * What the store asks of SQLite for each of these batches.
- * @param {string} path of a database that is made for it
- * @param {{ facts: any[] }} first made before the others, and not recorded
- * @param {readonly { facts: any[] }[]} batches
- * @returns {Recording}
- */
-export function record(path, first, batches) {
-  const db = connect(path);
-  db.exec("PRAGMA synchronous = OFF");
-  db.exec("BEGIN");
-  write(db.prepare, first);
-  /** @type {Recording} */
-  const recording = { sql: [], batches: [] };
-  for (const batch of batches) write(recorder(db.prepare, recording), batch);
-  db.exec("COMMIT");
-  db.close();
-  return recording;
+/** @param {string} folder @returns {Promise<Recording>} */
+export async function record(folder) {
+  const file = join(folder, "recording");
+  const env = { BENCH_RECORDING: file };
+  const { ended } = startNode(["--require", RECORDER, RECORDED, join(folder, "recorded.db")], { env });
+  if ((await ended) !== 0) throw new Error("the batches could not be recorded");
+  const asked = deserialize(readFileSync(file));
+  const settings = asked
+    .filter(({ kind, sql }) => kind === "exec" && /^PRAGMA \w+ = /.test(sql))
+    .map(({ sql }) => sql);
+  return { settings: [...new Set(settings)], ...batchesIn(asked) };
 }
 
-function write(prepare, { facts }) {
-  const written = applyFacts(prepare, pack(facts).facts);
-  if (!Array.isArray(written)) throw new Error(`a batch was refused: ${JSON.stringify(written)}`);
-}
-
-/** Prepares statements that also write down how one batch uses them. @param {Recording} recording */
-function recorder(prepare, { sql: known, batches }) {
-  /** @type {Step[]} */
-  const steps = [];
-  batches.push(steps);
-  return (sql) => {
-    const real = prepare(sql);
-    if (!known.includes(sql)) known.push(sql);
-    const statement = known.indexOf(sql);
-    const noted =
-      (method) =>
-      (...values) => {
-        steps.push({ statement, method, values });
-        return real[method](...values);
-      };
-    return { run: noted("run"), get: noted("get"), all: noted("all") };
-  };
+/** What is asked between a savepoint and its release is one batch; the first is the chat's own. */
+function batchesIn(asked) {
+  /** @type {Map<string, number>} */
+  const known = new Map();
+  /** @type {Step[][]} */
+  const batches = [];
+  let steps = null;
+  for (const { kind, sql, values } of asked) {
+    if (/^SAVEPOINT/.test(sql)) steps = [];
+    else if (/^RELEASE/.test(sql)) {
+      batches.push(steps);
+      steps = null;
+    } else if (steps) {
+      if (!known.has(sql)) known.set(sql, known.size);
+      steps.push({ statement: known.get(sql), kind, values });
+    }
+  }
+  return { sql: [...known.keys()], batches: batches.slice(1) };
 }
 
 /**
  * A fresh database, ready to take what was recorded.
- * @param {string} path @param {{ facts: any[] }} first @param {Recording} recording
+ * @param {string} path @param {Recording} recording
  */
-export function openRaw(path, first, recording) {
-  const db = connect(path);
-  write(db.prepare, first);
-  const statements = recording.sql.map((sql) => db.prepare(sql));
+export async function openRaw(path, { settings, sql, batches }) {
+  const store = await openSqlite({ path });
+  await store.commit(CHAT_BATCH);
+  await store.close();
+  const db = new binding.DatabaseSync(path);
+  for (const setting of settings) db.exec(setting);
+  db.exec("PRAGMA synchronous = FULL");
+  const statements = sql.map((one) => db.prepare(one));
   const [savepoint, release] = [db.prepare("SAVEPOINT batch"), db.prepare("RELEASE batch")];
   const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 
   /** One transaction, a savepoint for each batch. @param {number} from @param {number} to */
   const commitGroup = (from, to) => {
     begin.run();
-    for (const steps of recording.batches.slice(from, to)) {
+    for (const steps of batches.slice(from, to)) {
       savepoint.run();
-      for (const { statement, method, values } of steps) statements[statement][method](...values);
+      for (const { statement, kind, values } of steps) statements[statement][kind](...values);
       release.run();
     }
     commit.run();
   };
-  return { commitGroup, close: () => db.close() };
+  const close = () => {
+    const { kept } = db.prepare("SELECT count(*) AS kept FROM messages").get();
+    db.close();
+    if (kept !== batches.length) throw new Error(`${kept} of ${batches.length} messages were kept`);
+  };
+  return { commitGroup, close };
 }
