@@ -2,7 +2,7 @@ import type { Chat, Delivery, MessageRow } from "../../message/index.js";
 import { audienceOf } from "../../message/audience.js";
 import { ApiProblem, type CursoredEvent } from "../client/index.js";
 import { hear, QUIET } from "./live.js";
-import { catchUp } from "./reading.js";
+import { catchUp, notYetThere } from "./reading.js";
 import { resend } from "./speaking.js";
 import { explain, type Page, type State } from "./state.js";
 import { withNews, withRevised } from "./transcript.js";
@@ -157,8 +157,7 @@ function inOpenChat(page: Page, state: State, message: MessageRow): State {
     return { ...state, opening: state.opening && { ...state.opening, missed: true } };
   const { transcript, gap } = withNews(state.transcript, message);
   if (gap) void catchUp(page);
-  const outgoing = state.outgoing.filter(({ key }) => key !== message.metadata.external_message_id);
-  return { ...state, transcript, outgoing };
+  return { ...state, transcript, outgoing: gap ? state.outgoing : notYetThere(state.outgoing, [message]) };
 }
 
 function elsewhere(state: State, message: MessageRow): State {

@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "5", LONGHAND_WEBHOOK_SECRET: SECRET });
+    server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "8", LONGHAND_WEBHOOK_SECRET: SECRET });
     browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: [...ARGS, ...QUIET_ARGS] });
   });
   afterEach(async () => {
@@ -78,10 +78,15 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
   test("a newcomer opens the link, writes, and watches it think, use a tool and answer", async () => {
     const link = /#code=\S+/.exec(server.printed)?.[0] ?? "";
     const page = await visit(link, { token: false });
+    await page.getByLabel(/^Write in/).waitFor();
+    await page.evaluate(watchWriting);
     await say(page, "  What time is it?\n    (as typed)");
-    await page.locator("[data-writing=true]").first().waitFor();
     await answers(page).waitFor();
 
+    // It was there while it was being written, and longer and longer.
+    const lengths = await page.evaluate(() => document.body.dataset.lengths?.split(" ").map(Number) ?? []);
+    expect(lengths.length).toBeGreaterThan(1);
+    expect(lengths).toEqual(lengths.toSorted((x, y) => x - y));
     expect(page.url()).not.toContain("code=");
     expect(await page.locator("[data-hand=person] .verbatim").textContent()).toBe(
       "  What time is it?\n    (as typed)",
@@ -354,6 +359,21 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
     },
   );
 });
+
+/** Runs in the page: writes down how long the answer is, each time it changes while it is being written. */
+function watchWriting(): void {
+  const lengths: number[] = [];
+  new MutationObserver(() => {
+    const written = document.querySelector("[data-hand=assistant][data-writing=true] .prose");
+    if (!written) return;
+    lengths.push(written.textContent.length);
+    document.body.dataset.lengths = lengths.join(" ");
+  }).observe(document.querySelector("#book") ?? document.body, {
+    childList: true,
+    subtree: true,
+    characterData: true,
+  });
+}
 
 /** Runs in the page: every visible text whose contrast with what lies behind it is below AA. */
 function tooPale(): string[] {

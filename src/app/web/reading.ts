@@ -1,6 +1,6 @@
 import type { MessageRow } from "../../message/row.js";
 import { putChatInAddress } from "./route.js";
-import { explain, type Page } from "./state.js";
+import { explain, type Outgoing, type Page } from "./state.js";
 import { PAGE, type Transcript, transcriptOf, withEarlier, withLater } from "./transcript.js";
 
 /** Asking for what comes before this gives the newest rows. */
@@ -64,7 +64,7 @@ export const later = onlyOnce(async (page: Page) => {
 });
 
 /** Fetches what was said while the page was not listening. Far behind, it starts again from the end. */
-export const catchUp = onlyOnce(async (page: Page) => {
+export const catchUp = onceMore(async (page: Page) => {
   const { transcript: here, opening } = page.state();
   if (opening !== null) return page.set({ opening: { ...opening, missed: true } });
   if (here === null) return goToEnd(page);
@@ -121,7 +121,9 @@ async function read(
   const still = (): boolean => page.state().open === jid;
   try {
     const change = await work(jid, () => page.state().transcript);
-    if (still()) page.set({ ...change, trouble: null });
+    if (!still()) return;
+    const outgoing = notYetThere(page.state().outgoing, change.transcript?.rows ?? []);
+    page.set({ ...change, outgoing, trouble: null });
   } catch (error) {
     const trouble = explain(page, error);
     if (still()) page.set({ trouble });
@@ -145,6 +147,28 @@ async function readOutcomes(page: Page, jid: string, rows: MessageRow[]): Promis
   } catch {
     // Said again by the next event, or when the row is selected.
   }
+}
+
+/** What was sent from here and does not stand on the page yet. */
+export function notYetThere(outgoing: Outgoing[], rows: readonly MessageRow[]): Outgoing[] {
+  if (outgoing.length === 0) return outgoing;
+  const there = new Set(rows.map((row) => row.metadata.external_message_id));
+  return outgoing.filter(({ key }) => !there.has(key));
+}
+
+/** Not twice at a time; but whoever asks meanwhile is not told old news: it is done once more. */
+function onceMore(work: (page: Page) => Promise<void>): (page: Page) => Promise<void> {
+  let asked = false;
+  const once = onlyOnce(async (page) => {
+    do {
+      asked = false;
+      await work(page);
+    } while (asked);
+  });
+  return (page) => {
+    asked = true;
+    return once(page);
+  };
 }
 
 function onlyOnce(work: (page: Page) => Promise<void>): (page: Page) => Promise<void> {

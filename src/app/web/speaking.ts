@@ -43,9 +43,8 @@ export async function send(page: Page, outgoing: Outgoing): Promise<void> {
     return change(page, outgoing.key, { trouble: { why: explain(page, error), willRetry } });
   }
   // The row comes with the event stream; without one it is fetched, so that it stands there either way.
-  if (page.state().link === "open" && page.state().open === outgoing.jid) return;
-  await catchUp(page);
-  takeBack(page, outgoing.key);
+  if (page.state().open !== outgoing.jid) takeBack(page, outgoing.key);
+  else if (page.state().link !== "open") await catchUp(page);
 }
 
 /** Tries again whatever failed only because the server was away. */

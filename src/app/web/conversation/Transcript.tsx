@@ -2,7 +2,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { Chat, MessageRow } from "../../../message/index.js";
 import { dayOf, timeOf } from "../figures.js";
 import { inspect, learnCost } from "../inspecting.js";
-import { type Item, idsOf, layOut } from "../layout.js";
+import { type Item, idsOf, keyOf, layOut } from "../layout.js";
 import { QUIET, rowsBeingWritten } from "../live.js";
 import { send, takeBack } from "../speaking.js";
 import { session } from "../session.js";
@@ -19,7 +19,10 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
   const live = (state.open !== null && state.live[state.open]) || QUIET;
   const name = chat?.assistant_name ?? "Assistant";
   const written = useMemo(() => rowsBeingWritten(live, state.open ?? "", name), [live, state.open, name]);
-  const items = useMemo(() => layOut(atEnd ? [...rows, ...written] : rows), [rows, written, atEnd]);
+  const items = useMemo(
+    () => layOut(atEnd ? [...rows, ...notStored(written, rows)] : rows),
+    [rows, written, atEnd],
+  );
   const actions = useActions(page);
   const last = items.findLast((item) => item.type === "row");
 
@@ -51,6 +54,13 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
         ))}
     </>
   );
+}
+
+/** Rows may be fetched before the event comes that ends their streaming; then they have the word. */
+function notStored(written: MessageRow[], rows: readonly MessageRow[]): MessageRow[] {
+  if (written.length === 0) return written;
+  const stored = new Set(rows.map(keyOf));
+  return written.filter((row) => !stored.has(keyOf(row)));
 }
 
 function useActions(page: Page) {
