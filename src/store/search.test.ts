@@ -26,7 +26,8 @@ function newDatabase(contents: readonly string[]): Database {
 }
 
 function write(db: Database, facts: Fact[]): void {
-  expect(runGroup(db, [["commit", pack(facts).facts, []]])).toMatchObject([["committed"]]);
+  const [result] = runGroup(db, [["commit", pack(facts).facts, []]]);
+  expect(typeof result === "number" ? "committed" : result?.[0]).toBe("committed");
 }
 
 function indexAll(db: Database): void {
