@@ -120,7 +120,7 @@ function Knocked({ page, state }: { page: Page; state: State }) {
           >
             <span class="who">
               <bdi class="name">{address.name || address.address}</bdi>
-              <span class="address">{address.address}</span>
+              {address.name && <span class="address">{address.address}</span>}
             </span>
             <button
               type="button"
