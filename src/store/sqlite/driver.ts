@@ -20,7 +20,7 @@ type Driver = { DatabaseSync: new (path: string, options: Options) => Database }
 /** A statement, compiled when it is first needed. */
 export type Prepare = (sql: string) => Statement;
 
-/** Open a file with Node's own SQLite where it has one; before 22.13 with the same API from a package. */
+/** Open a file with Node's own SQLite where it will do, otherwise with a package that has the same API. */
 export function openDatabase(path: string, options: { readOnly: boolean; busyMs: number }): Database {
   const { DatabaseSync } = driver();
   const db = new DatabaseSync(path, {
@@ -52,10 +52,21 @@ let loaded: Driver | null = null;
 function driver(): Driver {
   if (loaded) return loaded;
   const require = createRequire(import.meta.url);
+  const own = builtIn(require);
+  const chosen: Driver = own ?? require("@photostructure/sqlite");
+  loaded = chosen;
+  return chosen;
+}
+
+/** Node's own SQLite, if it has one that can search: the first versions were built without. */
+function builtIn(require: NodeJS.Require): Driver | null {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const builtIn = major > 22 || (major === 22 && minor >= 13);
-  loaded = builtIn ? quietly(() => require("node:sqlite")) : require("@photostructure/sqlite");
-  return loaded as Driver;
+  if (major < 22 || (major === 22 && minor < 13)) return null;
+  const own: Driver = quietly(() => require("node:sqlite"));
+  const db = new own.DatabaseSync(":memory:", { timeout: 0, enableForeignKeyConstraints: false });
+  const row = db.prepare("SELECT sqlite_compileoption_used('ENABLE_FTS5') AS searches").get();
+  db.close();
+  return row?.searches === 1 ? own : null;
 }
 
 /** Some versions of Node greet everyone who loads their SQLite with a warning about it being new. */

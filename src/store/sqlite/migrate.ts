@@ -38,17 +38,19 @@ function step(db: Database, migrations: readonly string[]): void {
 
 /** Before anything is written: the file may be somebody else's. */
 export function refuseForeign(db: Database, newest: number = MIGRATIONS.length): void {
-  const version = versionOf(db);
-  if (version > newest && isOurs(db)) {
-    throw new WrongDatabase(
-      `this database has version ${version}, and this Longhand knows versions up to ${newest}: start the newer Longhand that wrote it`,
-    );
-  }
-  if (isOurs(db)) return;
-  if (version === 0 && isEmpty(db)) return;
-  throw new WrongDatabase(
-    "this file is a database, but not one of Longhand's: give another path, or import it",
-  );
+  const why = whyForeign(db, newest);
+  if (why !== null) throw new WrongDatabase(why);
+}
+
+function whyForeign(db: Database, newest: number): string | null {
+  // In one look, because another process may be making the database just now.
+  db.exec("BEGIN");
+  const [version, ours, empty] = [versionOf(db), isOurs(db), isEmpty(db)];
+  db.exec("COMMIT");
+  if (empty) return null;
+  if (!ours) return "this file is a database, but not one of Longhand's: give another path, or import it";
+  if (version <= newest) return null;
+  return `this database has version ${version}, and this Longhand knows versions up to ${newest}: start the newer Longhand that wrote it`;
 }
 
 function versionOf(db: Database): number {
