@@ -57,7 +57,8 @@ const JID = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters");
+  .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters")
+  .refine((jid) => jid !== "." && jid !== "..", "expected another name: no URL can carry this one");
 
 /** The body that registers a chat; only `jid` is required. */
 export const NewChat = ChatPatch.extend({ jid: JID });
