@@ -105,6 +105,32 @@ export const chats: Check[] = [
     },
   },
   {
+    name: "what is said before a chat is removed is kept, and what is said after it is not, also at the same instant",
+    async check(store) {
+      await kept(store, [registered(), message("m1")]);
+      const results = await Promise.all([
+        store.commit({ facts: [message("m2")] }),
+        store.commit({ facts: [{ type: "chat_removed", jid: CHAT, at: LATER }] }),
+        store.commit({ facts: [message("m3")] }),
+        store.commit({ facts: [registered()] }),
+        store.commit({ facts: [message("m4"), { type: "chat_removed", jid: "nowhere", at: LATER }] }),
+        store.commit({ facts: [message("m5")] }),
+      ]);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ["committed", "committed", "conflict", "committed", "conflict", "committed"],
+      );
+      assert.deepEqual(
+        (await said(store)).map(({ id, seq }) => [id, seq]),
+        [
+          ["m1", 1],
+          ["m2", 2],
+          ["m5", 3],
+        ],
+      );
+    },
+  },
+  {
     name: "each chat has a secret key of its own, and keeps it",
     async check(store) {
       await kept(store, [registered(), registered(OTHER)]);
