@@ -172,6 +172,27 @@ describe("the gateway", () => {
     expect((await rowsOf(second, "home")).filter((row) => row.sender === "result_meta")).toHaveLength(1);
   });
 
+  it("tells people once when a message cannot be delivered, and does not tell the telling", async () => {
+    const dead = (name: string): Channel => ({
+      name,
+      start: async () => {},
+      send: async () => ({ ok: false, retryAfter: "never", why: "no such room" }),
+      stop: async () => {},
+    });
+    const { gateway } = await open({ channels: [dead("one"), dead("two")] });
+    const bindings = ["one", "two"].map((channel) => ({ channel, address: `${channel}:room` }));
+    await gateway.registerChat({ jid: "gone", bindings });
+    await say(gateway, "gone", "is anybody there?");
+    const undelivered = () =>
+      gateway.read.deliveries({ chat_jid: "gone", message_id: null, state: "dead", after: null, limit: 100 });
+    for (let tries = 0; tries < 200 && (await undelivered()).length < 4; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await rowsOf(gateway, "gone")).map((row) => row.sender)).toEqual(["slack:U1", "host", "host"]);
+    expect(await undelivered()).toHaveLength(4);
+  });
+
   it("hears and answers through a channel, mirrors to the others, and knows its own echo", async () => {
     const sent: OutgoingMessage[] = [];
     const channelOf = (name: string): Channel & { gate: Gate | null } => ({

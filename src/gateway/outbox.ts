@@ -66,7 +66,7 @@ export class Outbox {
     const result = await this.send(delivery, row, signal);
     const sent = this.afterSend({ ...delivery, attempts }, result);
     if (sent.retry_at === null)
-      return this.settled(claim, work, last, [this.state(sent), ...(await this.news(sent))]);
+      return this.settled(claim, work, last, [this.state(sent), ...(await this.news(sent, row))]);
     const later = [{ id: work.id, run_at: Date.parse(sent.retry_at), attempts }];
     const { lane, fence } = claim;
     expectCommitted(
@@ -129,9 +129,10 @@ export class Outbox {
     return { ...failed, state, retry_at: iso(this.hall.clock.now() + wait) };
   }
 
-  /** People hear of it once when a delivery is given up. */
-  private async news(delivery: Delivery): Promise<Fact[]> {
-    const chat = delivery.state === "dead" ? await this.hall.chats.byJid(delivery.chat_jid) : null;
+  /** People hear of it once when a delivery is given up; of news that could not be delivered there is no news. */
+  private async news(delivery: Delivery, row: MessageRow): Promise<Fact[]> {
+    if (delivery.state !== "dead" || row.message_type === "host") return [];
+    const chat = await this.hall.chats.byJid(delivery.chat_jid);
     if (!chat) return [];
     const elsewhere = {
       ...chat,
