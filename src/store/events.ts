@@ -48,6 +48,7 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
       return [event("chat", fact.jid, fact.at, {})];
     case "attachment":
     case "work":
+    case "lane_due":
     case "entry":
     case "head":
     case "label":

@@ -186,6 +186,9 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   ),
   pick("k0", "k1").map((id): Fact => ({ type: "token_removed", id })),
   fc
+    .tuple(pick(...LANES), fc.integer({ min: 0, max: 50 }))
+    .map(([lane, run_at]): Fact => ({ type: "lane_due", lane, run_at })),
+  fc
     .record({ chat_jid: jid, address: pick("slack:C1", "slack:C2"), message_id: pick(...MESSAGES) })
     .chain((more) => pick(...DELIVERIES).map((id) => delivery(id, more))),
   fc
@@ -222,6 +225,11 @@ const expectation: fc.Arbitrary<Expectation> = fc.oneof(
     chat_jid: jid,
     message_id: pick(...MESSAGES),
     revision: pick(0, 1),
+  }),
+  fc.record({
+    type: fc.constant("delivery" as const),
+    id: pick(...DELIVERIES),
+    state: pick("pending" as const, "sent" as const),
   }),
   fc.record({
     type: fc.constant("lease" as const),

@@ -54,7 +54,9 @@ export type Expectation =
   /** The head of the thread has not moved; otherwise `conflict`. */
   | { type: "head"; chat_jid: string; thread_id: string; entry_id: string | null }
   /** The message has been revised this often; otherwise `conflict`. */
-  | { type: "revision"; chat_jid: string; message_id: string; revision: number };
+  | { type: "revision"; chat_jid: string; message_id: string; revision: number }
+  /** The delivery is in this state; otherwise `conflict`. */
+  | { type: "delivery"; id: string; state: DeliveryState };
 
 export type CommitResult =
   | { status: "committed"; seqs: Record<string, number> }
@@ -90,6 +92,8 @@ export type Fact =
       bytes: Uint8Array | null;
     }
   | { type: "work"; work: Work }
+  /** Everything in the lane is due by then, also what was put off for longer. */
+  | { type: "lane_due"; lane: string; run_at: number }
   | { type: "delivery"; delivery: Delivery; work: Work }
   | {
       type: "delivery_state";

@@ -193,6 +193,44 @@ export const log: Check[] = [
     },
   },
   {
+    name: "a delivery is moved only from the state it was seen in",
+    async check(store) {
+      await kept(store, [registered(), message("m1"), delivery("d1")]);
+      const drop = (seen: DeliveryState) =>
+        store.commit({
+          expect: [{ type: "delivery", id: "d1", state: seen }],
+          facts: [state("d1", "skipped")],
+        });
+      await kept(store, [state("d1", "sent")]);
+      assert.match(whyConflict(await drop("pending")), /is sent/);
+      assert.equal((await store.read.delivery("d1"))?.state, "sent");
+      assert.equal((await drop("sent")).status, "committed");
+      const nowhere = { type: "delivery", id: "d9", state: "sent" } as const;
+      assert.match(whyConflict(await store.commit({ expect: [nowhere], facts: [] })), /no delivery d9/);
+    },
+  },
+  {
+    name: "a lane that waits can be had earlier, in its order, and never later",
+    async check(store) {
+      const lane = "delivery:slack:C1#";
+      await kept(store, [registered(), message("m1"), delivery("d1"), delivery("d2")]);
+      const claim = await onlyClaim(store, 10, 100, "delivery");
+      const later = [{ id: "work of d1", run_at: 500, attempts: 1 }];
+      const { fence } = claim;
+      await store.settle({ lease: { lane, fence }, done: [], later, release: true, facts: [] });
+      const due = (run_at: number, name = lane) => kept(store, [{ type: "lane_due", lane: name, run_at }]);
+      await due(700);
+      await due(1, "delivery:slack:nowhere#");
+      assert.deepEqual(await claimed(store, 499, 600, { kind: "delivery" }), []);
+      await due(50);
+      assert.deepEqual(await claimed(store, 49, 600, { kind: "delivery" }), []);
+      const again = await onlyClaim(store, 50, 600, "delivery");
+      assert.deepEqual(ids(again.work), ["work of d1", "work of d2"]);
+      await due(60);
+      assert.deepEqual(await claimed(store, 70, 900, { kind: "delivery" }), [], "it is still held");
+    },
+  },
+  {
     name: "our own delivery is recognised by the platform's id when it comes back",
     async check(store) {
       await kept(store, [registered(), delivery("d1"), delivery("d2", { address: "slack:C2" })]);

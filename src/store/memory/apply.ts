@@ -2,7 +2,7 @@ import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
 import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
 import { endCall, keepPartial, startCall } from "./calls.js";
-import { addWork, holdsLane } from "./lanes.js";
+import { addWork, hastenLane, holdsLane } from "./lanes.js";
 import { messageOf } from "./rows.js";
 import { emptyRoom, type Journal, plain, type Room, type State } from "./state.js";
 import { addEntry, endTurn, moveHead, startTurn } from "./tree.js";
@@ -44,6 +44,9 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
     case "attachment":
       return attach(context, fact);
     case "work":
+      return null;
+    case "lane_due":
+      hastenLane(context, fact.lane, fact.run_at);
       return null;
     case "delivery":
       if (state.deliveries.has(fact.delivery.id))
@@ -116,6 +119,11 @@ function whyNot(state: State, expected: Exclude<Expectation, { type: "lease" }>)
       const message = seq === undefined ? undefined : room?.messages[seq - 1];
       if (!message) return `there is no message ${expected.message_id}`;
       return message.revision === expected.revision ? null : `the message is at revision ${message.revision}`;
+    }
+    case "delivery": {
+      const delivery = state.deliveries.get(expected.id);
+      if (!delivery) return `there is no delivery ${expected.id}`;
+      return delivery.state === expected.state ? null : `the delivery is ${delivery.state}`;
     }
   }
 }

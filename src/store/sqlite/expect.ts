@@ -42,6 +42,11 @@ function whyNot(prepare: Prepare, expected: Exclude<Expectation, { type: "lease"
       if (!row) return `there is no message ${expected.message_id}`;
       return row.revision === expected.revision ? null : `the message is at revision ${row.revision}`;
     }
+    case "delivery": {
+      const row = prepare("SELECT state FROM outbox WHERE id = ?").get(expected.id);
+      if (!row) return `there is no delivery ${expected.id}`;
+      return row.state === expected.state ? null : `the delivery is ${row.state}`;
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import type { Prepare } from "./driver.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, logEvent } from "./facts.js";
 import { markStale } from "./indexer.js";
+import { hastenLane } from "./lanes.js";
 import { text } from "./columns.js";
 import type { RareFact, Refusal } from "./wire.js";
 
@@ -20,6 +21,9 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
       return revise(prepare, fact);
     case "attachment":
       return attach(prepare, fact);
+    case "lane_due":
+      hastenLane(prepare, fact.lane, fact.run_at);
+      return null;
     case "delivery_state":
       return moveDelivery(prepare, fact);
     case "turn_started":
