@@ -14,6 +14,13 @@ export function dueAt(kind: WorkKind, pieces: readonly Pick<Work, "run_at">[]): 
   return pieces.reduce((earliest, piece) => Math.min(earliest, piece.run_at), first.run_at);
 }
 
+/** Of a lane's pieces, those its holder may do now, in order. Deliveries behind one that is put off wait with it. */
+export function duePieces(kind: WorkKind, pieces: readonly Work[], now: number): Work[] {
+  const putOff = pieces.findIndex((piece) => piece.run_at > now);
+  if (putOff === -1) return [...pieces];
+  return kind === "delivery" ? pieces.slice(0, putOff) : pieces.filter((piece) => piece.run_at <= now);
+}
+
 /** When a free lane wants a holder after one more piece was added to it. */
 export function dueAfterAdding(kind: WorkKind, freeAt: number | null, run_at: number): number {
   if (freeAt === null) return run_at;

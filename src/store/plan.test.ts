@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { registered } from "./contract/sample.js";
+import { block, call, registered } from "./contract/sample.js";
 import { connectWriter } from "./sqlite/connect.js";
 import type { Database, Prepare } from "./sqlite/driver.js";
 import { pack } from "./sqlite/pack.js";
 import { readsOn } from "./sqlite/reads/index.js";
 import { runGroup } from "./sqlite/writer.js";
-import type { StoreReads } from "./store.js";
+import type { Fact, StoreReads } from "./store.js";
 
 /**
  * What a reading costs must not grow with the history. So no question may make SQLite walk through a table that grows
@@ -93,7 +93,7 @@ async function askEverything(read: StoreReads): Promise<void> {
   await read.entries("home", 9);
   await read.labels("home");
   await read.turn("t");
-  await read.runningTurn("home");
+  await read.runningTurn("home", "");
   await read.call("c");
   await read.lastCall("home", "");
   await read.callParts(["c"]);
@@ -133,6 +133,28 @@ test("a claim looks up the lane that waits longest, however many there are", () 
     .all()
     .map(({ detail }) => String(detail));
   expect(plan).toEqual(["SEARCH lanes USING INDEX lanes_free (kind=? AND free_at<?)"]);
+  db.close();
+});
+
+test("a request is never told through more than a short chain of earlier ones", () => {
+  const db = connectWriter({ path: join(folder, "chain.db"), busyMs: 100, maxBytes: null });
+  const started = (n: number): Fact => ({
+    type: "call_started",
+    call: call(`c${n}`),
+    request: {
+      base: n === 0 ? null : { call_id: `c${n - 1}`, count: n },
+      blocks: [block(`b${n}`)],
+      left_out: [],
+      breaks: [],
+    },
+  });
+  runGroup(db, [
+    ["commit", pack([registered(), ...Array.from({ length: 300 }, (_, n) => started(n))]).facts, []],
+  ]);
+  expect(db.prepare("SELECT count(*) AS calls, max(depth) AS deepest FROM calls").get()).toMatchObject({
+    calls: 300,
+    deepest: 64,
+  });
   db.close();
 });
 

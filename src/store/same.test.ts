@@ -374,7 +374,7 @@ async function everything({ read }: Store): Promise<unknown> {
     ),
     entries: await read.entries(chat_jid, 100),
     labels: await read.labels(chat_jid),
-    running: await read.runningTurn(chat_jid),
+    running: await read.runningTurn(chat_jid, ""),
     ofTurns: await Promise.all(TURNS.map((id) => read.messagesOfTurn(chat_jid, id))),
     lastCalls: await Promise.all(["", "side"].map((thread) => read.lastCall(chat_jid, thread))),
     calls: await Promise.all(

@@ -166,7 +166,7 @@ export type Work = {
 
 export type ClaimRequest = { kind: WorkKind; holder: string; now: number; until: number; limit: number };
 export type Lease = { lane: string; fence: number };
-/** A lane, ours until the lease ends, with its work in order (the first 100 pieces). */
+/** A lane, ours until the lease ends, with the work that is due, in order (of its first 100 pieces). */
 export type Claim = Lease & { kind: WorkKind; chat_jid: string; work: Work[] };
 
 export type Settlement = {
@@ -279,8 +279,8 @@ export type StoreReads = {
   labels(chat_jid: string): Promise<{ folded: string; label: string; sender: string }[]>;
 
   turn(id: string): Promise<Turn | null>;
-  /** The turn now running in a thread of the chat, if any. */
-  runningTurn(chat_jid: string): Promise<Turn | null>;
+  /** The turn now running in a thread of the chat, if any; after a crash, the one that was. */
+  runningTurn(chat_jid: string, thread_id: string): Promise<Turn | null>;
   call(id: string): Promise<CallEnvelope | null>;
   calls(query: {
     chat_jid: string;

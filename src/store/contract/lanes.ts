@@ -237,7 +237,11 @@ export const lanes: Check[] = [
       await kept(store, [work("w1", { run_at: 500 })]);
       assert.deepEqual(await claimed(store, 10, 100), []);
       await kept(store, [work("w2", { run_at: 9 })]);
-      assert.deepEqual(ids((await onlyClaim(store, 10, 100)).work), ["w1", "w2"]);
+      const claim = await onlyClaim(store, 10, 100);
+      assert.deepEqual(ids(claim.work), ["w2"]);
+      await settled(store, claim, { done: ["w2"], release: true });
+      assert.deepEqual(await claimed(store, 499, 600), []);
+      assert.deepEqual(ids((await onlyClaim(store, 500, 600)).work), ["w1"]);
     },
   },
   {

@@ -117,7 +117,9 @@ export const messages: Check[] = [
           inbound("m2"),
           work("w2"),
           { type: "knock", address: "slack:C9", channel: "slack", name: "n", at: AT },
+          { type: "knock", address: "slack:C9", channel: "slack", name: "again", at: AT },
           { type: "revision", chat_jid: CHAT, message_id: "m1", content: "changed", at: LATER },
+          { type: "revision", chat_jid: CHAT, message_id: "m1", content: "and again", at: LATER },
           {
             type: "attachment",
             chat_jid: CHAT,

@@ -169,13 +169,14 @@ export const tree: Check[] = [
         ended_at: null,
       };
       assert.deepEqual(await store.read.turn("t1"), running);
-      assert.deepEqual(await store.read.runningTurn(CHAT), running);
-      assert.equal(await store.read.runningTurn(OTHER), null);
+      assert.deepEqual(await store.read.runningTurn(CHAT, "x"), running);
+      assert.equal(await store.read.runningTurn(OTHER, ""), null);
+      assert.equal(await store.read.runningTurn(CHAT, ""), null);
       whyConflict(await store.commit({ facts: [turn("t1")] }));
       const end: Fact = { type: "turn_ended", turn_id: "t1", chat_jid: CHAT, status: "stopped", at: LATER };
       await kept(store, [end]);
       assert.deepEqual(await store.read.turn("t1"), { ...running, status: "stopped", ended_at: LATER });
-      assert.equal(await store.read.runningTurn(CHAT), null);
+      assert.equal(await store.read.runningTurn(CHAT, "x"), null);
       assert.match(whyConflict(await store.commit({ facts: [end] })), /not running/);
       assert.equal(await store.read.turn("t9"), null);
     },

@@ -1,4 +1,4 @@
-import { dueAfterAdding, dueAt, LANE_WINDOW } from "../lane.js";
+import { dueAfterAdding, dueAt, duePieces, LANE_WINDOW } from "../lane.js";
 import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
 import type { Context } from "./apply.js";
 import type { Lane, State } from "./state.js";
@@ -49,7 +49,7 @@ export function claimLanes(state: State, { kind, holder, now, until, limit }: Cl
     }
     const fence = lane.fence + 1;
     state.lanes.set(lane.lane, { ...lane, fence, holder, free_at: until });
-    claims.push({ lane: lane.lane, fence, kind, chat_jid: lane.chat_jid, work });
+    claims.push({ lane: lane.lane, fence, kind, chat_jid: lane.chat_jid, work: duePieces(kind, work, now) });
   }
   return claims;
 }

@@ -80,9 +80,11 @@ export function readsOn(state: State): StoreReads {
         .map((label) => ({ ...label })),
 
     turn: async (id) => copy(state.turns.get(id)),
-    runningTurn: async (chat_jid) =>
+    runningTurn: async (chat_jid, thread_id) =>
       copy(
-        [...state.turns.values()].findLast((turn) => turn.chat_jid === chat_jid && turn.status === "running"),
+        [...state.turns.values()].findLast(
+          (turn) => turn.chat_jid === chat_jid && turn.thread_id === thread_id && turn.status === "running",
+        ),
       ),
     call: async (id) => copy(state.calls.get(id)?.call),
     calls: async ({ chat_jid, turn_id, after, limit }) =>

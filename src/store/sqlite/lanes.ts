@@ -1,4 +1,4 @@
-import { dueAt, LANE_WINDOW } from "../lane.js";
+import { dueAt, duePieces, LANE_WINDOW } from "../lane.js";
 import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
 import type { Prepare, Row } from "./driver.js";
 import { number, text, workOf } from "./columns.js";
@@ -72,7 +72,7 @@ function claimLane(prepare: Prepare, { kind, holder, now, until }: ClaimRequest,
     until,
     lane,
   );
-  return { lane, fence, kind, chat_jid: text(row.chat_jid), work };
+  return { lane, fence, kind, chat_jid: text(row.chat_jid), work: duePieces(kind, work, now) };
 }
 
 /** Lanes without work are found out when they are claimed. */

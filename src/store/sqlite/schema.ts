@@ -171,7 +171,7 @@ CREATE TABLE turns (
   status TEXT NOT NULL,
   ended_at TEXT
 ) STRICT;
-CREATE INDEX turns_running ON turns(chat_jid) WHERE status = 'running';
+CREATE INDEX turns_running ON turns(chat_jid, thread_id) WHERE status = 'running';
 
 CREATE TABLE entries (
   n INTEGER PRIMARY KEY,

@@ -60,10 +60,10 @@ export function treeReads(prepare: Prepare): TreeReads {
       const row = prepare("SELECT * FROM turns WHERE id = ?").get(id);
       return row ? turnOf(row) : null;
     },
-    runningTurn: async (chat_jid) => {
+    runningTurn: async (chat_jid, thread_id) => {
       const row = prepare(
-        "SELECT * FROM turns WHERE chat_jid = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1",
-      ).get(chat_jid);
+        "SELECT * FROM turns WHERE chat_jid = ? AND thread_id = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1",
+      ).get(chat_jid, thread_id);
       return row ? turnOf(row) : null;
     },
   };
