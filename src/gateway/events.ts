@@ -38,8 +38,8 @@ export class EventHub {
   }
 
   /**
-   * Everything after a cursor, then everything to come, until the signal fires. `push` says whether the reader
-   * keeps up; `drained` resolves when it does again.
+   * Everything after a cursor, then everything to come, until the signal fires. While it catches up, a slow reader is
+   * waited for: `drained` resolves when it has taken what was pushed. What happens later does not wait for anybody.
    */
   async stream(options: {
     after: string | null;
@@ -68,8 +68,8 @@ export class EventHub {
         for (const event of page) {
           if (signal.aborted) return;
           deliver(await this.render(event));
+          await options.drained();
         }
-        await options.drained();
         if (page.length < PAGE || signal.aborted) break;
       }
       for (const event of waiting) deliver(event);

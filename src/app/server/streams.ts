@@ -3,7 +3,7 @@ import { type Gateway, isCursor, type StreamEvent } from "../../gateway/index.js
 import { invalid } from "./problem.js";
 
 const HEARTBEAT_MS = 15_000;
-/** A reader this far behind is cut off; it resumes where it was. */
+/** A reader this far behind what happens is cut off; it resumes where it was. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
 /** The cursor a stream starts after: the one asked for, or now. */
@@ -50,16 +50,26 @@ export async function serveEvents(
   }
 }
 
+/** The reader is cut off before more is added, not after: one event of any size always gets through. */
 function push(response: ServerResponse, event: StreamEvent): void {
+  if (response.destroyed) return;
+  if (response.writableLength > MAX_BEHIND_BYTES) {
+    response.destroy();
+    return;
+  }
   const id = event.cursor === null ? "" : `id: ${event.cursor}\n`;
   response.write(`event: ${event.type}\n${id}data: ${event.data}\n\n`);
-  if (response.writableLength > MAX_BEHIND_BYTES) response.destroy();
 }
 
 function drained(response: ServerResponse): Promise<void> {
   if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    response.once("drain", resolve);
-    response.once("close", resolve);
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
   });
 }

@@ -3,20 +3,23 @@ import { ServerProcess } from "../../testing/serverProcess.js";
 
 type SeenEvent = { id: string | null; event: string; data: Record<string, unknown> };
 
-/** Reads server-sent events until told to stop; gives what was complete by then. */
-async function readStream(
-  url: string,
-  token: string,
-  lastId: string | null,
-  until: (seen: SeenEvent[]) => boolean,
-  maxBytes = Number.POSITIVE_INFINITY,
-) {
+/** A stream the server has opened: everything from now on is on it. */
+async function openStream(url: string, token: string, lastId: string | null = null) {
   const cut = new AbortController();
   const response = await fetch(url, {
     headers: { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { "last-event-id": lastId }) },
     signal: cut.signal,
   });
   if (response.status !== 200) throw new Error(`no stream: ${response.status} ${await response.text()}`);
+  return { response, cut };
+}
+
+/** Reads server-sent events until told to stop; gives what was complete by then. */
+async function readOn(
+  { response, cut }: Awaited<ReturnType<typeof openStream>>,
+  until: (seen: SeenEvent[]) => boolean,
+  maxBytes = Number.POSITIVE_INFINITY,
+) {
   const seen: SeenEvent[] = [];
   let text = "";
   let bytes = 0;
@@ -41,6 +44,16 @@ async function readStream(
     cut.abort();
   }
   return seen;
+}
+
+async function readStream(
+  url: string,
+  token: string,
+  lastId: string | null,
+  until: (seen: SeenEvent[]) => boolean,
+  maxBytes = Number.POSITIVE_INFINITY,
+) {
+  return readOn(await openStream(url, token, lastId), until, maxBytes);
 }
 
 describe("an event stream", () => {
@@ -106,12 +119,9 @@ describe("an event stream", () => {
       (seen) => seen.filter(isMessage).length >= 600,
     );
     expect(all.filter(isMessage)).toHaveLength(600);
-    const listening = readStream(`${server.baseUrl}/v1/events?chat=noise`, server.token, null, (seen) =>
-      seen.some(isMessage),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const listening = await openStream(`${server.baseUrl}/v1/events?chat=noise`, server.token);
     await server.submit("noise", "fresh");
-    const fresh = (await listening).filter(isMessage);
+    const fresh = (await readOn(listening, (seen) => seen.some(isMessage))).filter(isMessage);
     expect(fresh.map((event) => (event.data.message as { content: string }).content)).toEqual(["fresh"]);
   });
 
@@ -120,10 +130,17 @@ describe("an event stream", () => {
     await server.up({ LONGHAND_DEMO_DELAY_MS: "30" });
     const url = `${server.baseUrl}/v1/events?chat=home`;
     const ended = (seen: SeenEvent[]) => seen.some((event) => event.event === "turn.ended");
-    const early = readStream(url, server.token, null, ended);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const listening = await openStream(url, server.token);
     const { body } = await server.submit("home", "tell me something");
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    let spoke = () => {};
+    const someWords = new Promise<void>((resolve) => {
+      spoke = resolve;
+    });
+    const early = readOn(listening, (events) => {
+      if (events.filter(isText).length >= 3) spoke();
+      return ended(events);
+    });
+    await someWords;
     const late = await readStream(url, server.token, null, ended);
     const seen = await early;
     const types = seen.map((event) => event.event);
@@ -138,10 +155,7 @@ describe("an event stream", () => {
     expect(outcome?.data.outcome).toMatchObject({ outcome: "answered" });
     const texts = (events: SeenEvent[], callId: unknown) =>
       events
-        .filter(
-          (event) =>
-            event.event === "turn.delta" && event.data.call_id === callId && event.data.kind === "text",
-        )
+        .filter((event) => isText(event) && event.data.call_id === callId)
         .map((event) => event.data.delta)
         .join("");
     expect(late[0]?.event).toBe("turn.snapshot");
@@ -150,7 +164,34 @@ describe("an event stream", () => {
       .filter((part) => part.type === "text")
       .map((part) => part.content)
       .join("");
+    expect(before).not.toBe("");
     expect(before + texts(late, snapshot.call_id)).toBe(texts(seen, snapshot.call_id));
+  }, 60_000);
+
+  it("brings a reader up to date however much there is to read, and however large one message is", async () => {
+    await server.ask("POST", "/v1/chats", { jid: "heavy" });
+    const words = (seen: SeenEvent[]) =>
+      seen.filter(isMessage).map((event) => String((event.data.message as { content: string }).content));
+    const url = `${server.baseUrl}/v1/events?chat=heavy`;
+    for (let number = 0; number < 300; number += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          server.submit("heavy", `${number + index} ${"x".repeat(45_000)}`),
+        ),
+      );
+    // A control character is six bytes of JSON: this one message is larger than what a reader may be behind.
+    const { status } = await server.submit("heavy", "\u0001".repeat(1024 * 1024));
+    expect(status).toBe(202);
+    await server.submit("heavy", "last");
+    const got = await readStream(
+      `${url}&after=0`,
+      server.token,
+      null,
+      (seen) => words(seen).at(-1) === "last",
+    );
+    const stored = (await server.messages("heavy")).map((row) => row.content);
+    expect(words(got).map((text) => text.length)).toEqual(stored.map((text) => String(text).length));
+    expect(words(got)).toEqual(stored);
   }, 60_000);
 
   it("refuses a cursor that is none", async () => {
@@ -162,4 +203,8 @@ describe("an event stream", () => {
 
 function isMessage(event: SeenEvent): boolean {
   return event.event === "message";
+}
+
+function isText(event: SeenEvent): boolean {
+  return event.event === "turn.delta" && event.data.kind === "text";
 }
