@@ -6,8 +6,6 @@ export type AdmissionFacts = {
   way: "submit" | "inject" | "passive";
   /** Inject only: the program asks for an answer. */
   run: boolean;
-  /** Our own delivery, come back from the platform. */
-  echo: boolean;
   /** It answers one of our messages, and the platform says so. */
   repliesToUs: boolean;
 };
@@ -29,17 +27,21 @@ export function admit(
   chat: Chat,
   facts: AdmissionFacts,
 ): Admitted {
-  if (facts.echo) return ignored("echo");
   if (!includes(chat.read, metadata.sender_id)) return ignored("sender_not_allowed");
   if (facts.way === "passive" || metadata.passive === true) return passive("stored as overheard");
-  if (facts.way === "inject") return facts.run ? run("injected with run") : ambient("injected without run");
+  if (facts.way === "inject" && !facts.run) return ambient("injected without run");
+  if (facts.way === "inject") return mayRun(metadata, chat) ?? run("injected with run");
   if (metadata.sender_type === "bot" && !chat.allow_bots) return ignored("bot");
   const recipient = metadata.recipient_id ?? null;
   if (recipient !== null && recipient !== `bot:${chat.bot_id}`) return ignored("other_recipient");
   const trigger = recipient === null ? triggerOf(content, metadata, chat, facts) : "recipient";
   if (trigger === null) return ambient("no trigger");
-  if (!includes(chat.allow, metadata.sender_id)) return ignored("sender_not_allowed");
-  return run(trigger);
+  return mayRun(metadata, chat) ?? run(trigger);
+}
+
+/** Why this sender may not make the assistant run; null when they may. */
+function mayRun(metadata: IngestMessageMetadata, chat: Chat): Admitted | null {
+  return includes(chat.allow, metadata.sender_id) ? null : ignored("sender_not_allowed");
 }
 
 /** Is this sender in a list that may be everyone? */

@@ -136,7 +136,8 @@ describe("the gateway", () => {
       resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }),
     });
     const id = await say(gateway, "home", "take your time");
-    while (!(await gateway.read.runningTurn("home"))) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!(await gateway.read.runningTurn("home", "")))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     const note = await gateway.postCustom("home", "note", "posted meanwhile");
     expect(await settled(gateway, "home", id)).toBe("answered");
     const head = await gateway.read.head("home", "");
@@ -150,7 +151,7 @@ describe("the gateway", () => {
       resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }),
     });
     const id = await say(gateway, "home", "/long story please");
-    for (let tries = 0; tries < 400 && !(await gateway.read.runningTurn("home")); tries++)
+    for (let tries = 0; tries < 400 && !(await gateway.read.runningTurn("home", "")); tries++)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(gateway.stopTurn("home")).toBe(true);
@@ -158,18 +159,82 @@ describe("the gateway", () => {
     expect(await settled(gateway, "home", await say(gateway, "home", "and now?"))).toBe("answered");
   });
 
-  it("takes up what another process left, and never answers twice", async () => {
+  const slowly = { resolveModel: (name: string) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "20" }) };
+  const bots = async (gateway: Gateway) =>
+    (await rowsOf(gateway, "home")).filter((row) => row.sender === "bot");
+  const streaming = async (gateway: Gateway, store: Store) => {
+    for (let tries = 0; tries < 400; tries++) {
+      const calls = await store.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 10 });
+      const running = calls.find((call) => call.status === "running");
+      if (running && (await store.read.partial(running.id)).some((part) => part.type === "text"))
+        return running.id;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error(`nothing streamed in ${gateway}`);
+  };
+
+  it("that goes down in the middle of an answer answers once when it is up again, and keeps what was said", async () => {
     const store = openMemory();
-    const { gateway: first } = await open({
-      store,
-      resolveModel: (name) => resolveModel(name, { LONGHAND_DEMO_DELAY_MS: "30" }),
-    });
+    const limits = { leaseMs: 500, saveEveryMs: 10 };
+    const { gateway: first } = await open({ store, limits, ...slowly });
     const id = await say(first, "home", "/long story please");
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    const cutId = await streaming(first, store);
     await first.stop(0);
+    expect(await bots(first)).toEqual([]);
     const { gateway: second } = await open({ store });
     expect(await settled(second, "home", id)).toBe("answered");
+    const [cut, whole, ...more] = await bots(second);
+    expect(more).toEqual([]);
+    expect(cut?.call_id).toBe(cutId);
+    expect(whole?.content.startsWith(cut?.content ?? "?")).toBe(true);
+    expect(await second.call(cutId)).toMatchObject({ status: "cut", error_kind: "cut" });
+    expect(await store.read.runningTurn("home", "")).toBeNull();
     expect((await rowsOf(second, "home")).filter((row) => row.sender === "result_meta")).toHaveLength(1);
+  });
+
+  it("leaves no turn running when what it was about is gone after a crash", async () => {
+    const store = openMemory();
+    const { gateway: first } = await open({ store, ...slowly, limits: { leaseMs: 500, saveEveryMs: 10 } });
+    const id = await say(first, "home", "/long story please");
+    const cutId = await streaming(first, store);
+    await first.stop(0);
+    await first.revise("home", id, null);
+    const { gateway: second } = await open({ store });
+    expect(await settled(second, "home", id)).toBe("ignored");
+    expect(await store.read.runningTurn("home", "")).toBeNull();
+    expect((await second.call(cutId))?.status).toBe("cut");
+  });
+
+  it("can be stopped in each of several turns that were waiting together", async () => {
+    const { gateway, store } = await open({ ...slowly, limits: { leaseMs: 500, saveEveryMs: 10 } });
+    const ids = await Promise.all(["one", "two"].map((name) => say(gateway, "home", `/long ${name}`)));
+    for (const id of ids) {
+      await streaming(gateway, store);
+      expect(gateway.stopTurn("home")).toBe(true);
+      expect(await settled(gateway, "home", id)).toBe("stopped");
+    }
+    expect(gateway.stopTurn("home")).toBe(false);
+  });
+
+  it("shows the model all that a busy group said meanwhile", async () => {
+    const { gateway } = await open();
+    await gateway.registerChat({ jid: "busy" });
+    await Promise.all(Array.from({ length: 700 }, (_, index) => say(gateway, "busy", `remark ${index}`)));
+    expect(await settled(gateway, "busy", await say(gateway, "busy", "@longhand what did I miss?"))).toBe(
+      "answered",
+    );
+    const people = (await lastRequest(gateway, "busy")).filter(({ role }) => role === "user");
+    expect(people).toHaveLength(701);
+    expect(people.at(-1)?.content).toContain("what did I miss?");
+  });
+
+  it("lets nobody run it through a program who may not run it themselves", async () => {
+    const { gateway } = await open();
+    await gateway.registerChat({ jid: "closed", allow: ["slack:U9"] });
+    const inject = { content: "hi", msg_metadata: metadata(), run: true };
+    expect(await gateway.injectMessage("closed", inject)).toMatchObject({ answer: { admission: "ignored" } });
+    const allowed = { ...inject, msg_metadata: metadata({ sender_id: "slack:U9" }) };
+    expect(await gateway.injectMessage("closed", allowed)).toMatchObject({ answer: { admission: "run" } });
   });
 
   it("tells people once when a message cannot be delivered, and does not tell the telling", async () => {

@@ -30,6 +30,7 @@ import {
   injectMessage,
   storePassiveMessage,
   submitChat,
+  unstoredMessage,
 } from "./ingest.js";
 import { Live } from "./live.js";
 import { Outbox } from "./outbox.js";
@@ -138,7 +139,16 @@ export class Gateway {
   async stop(graceMs = 5000): Promise<void> {
     await Promise.all([...this.hall.channels.values()].map((channel) => channel.stop()));
     await Promise.all([this.turns.stop(graceMs), this.outbox.stop(graceMs)]);
+    await this.giveBack();
     this.events.close();
+  }
+
+  /** Whoever starts next need not wait for our leases to run out. */
+  private async giveBack(): Promise<void> {
+    const { store, holder, clock, log } = this.hall;
+    await store
+      .release(holder, clock.now())
+      .catch((error) => log("warn", "leases.kept", { why: String(error) }));
   }
 
   get read(): Store["read"] {
@@ -255,10 +265,10 @@ export class Gateway {
   ): Promise<PreviewResult | { ok: false; errors: FieldError[] } | null> {
     const chat = await this.hall.chats.byJid(jid);
     if (!chat) return null;
-    if (body === undefined) return previewContext(this.hall, chat, null, "");
+    if (body === undefined) return previewContext(this.hall, chat, null);
     const parsed = SubmitBody.safeParse(body);
     if (!parsed.success) return { ok: false, errors: errorsOf(parsed.error, "", body) };
-    return previewContext(this.hall, chat, this.unstored(jid, parsed.data), "");
+    return previewContext(this.hall, chat, unstoredMessage(this.hall, chat, parsed.data));
   }
 
   outcome(jid: string, messageId: string): Promise<Outcome | null> {
@@ -370,29 +380,6 @@ export class Gateway {
       facts: [{ type: "knock", address, channel, name, at: iso(this.hall.clock.now()) }],
     });
     return { status: "unregistered" };
-  }
-
-  private unstored(jid: string, body: SubmitBody): MessageRow {
-    const metadata = body.msg_metadata;
-    return {
-      id: body.message_id ?? this.hall.clock.newId(),
-      chat_jid: jid,
-      seq: 0,
-      sender: metadata.sender_id,
-      sender_name: metadata.sender_display_name,
-      content: body.content,
-      timestamp: body.timestamp ? new Date(body.timestamp).toISOString() : iso(this.hall.clock.now()),
-      is_from_me: metadata.is_from_me === true,
-      message_type: "user",
-      metadata,
-      turn_id: null,
-      call_id: null,
-      part: null,
-      attachments: [],
-      revision: 0,
-      edited_at: null,
-      deleted_at: null,
-    };
   }
 
   private async firstRow(facts: Fact[]): Promise<MessageRow | null> {

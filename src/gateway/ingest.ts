@@ -7,6 +7,7 @@ import {
   type IngestAnswer,
   type IngestAttachment,
   type IngestMessageMetadata,
+  type MessageRow,
   SubmitBody,
 } from "../message/index.js";
 import type { CommitResult, Fact, Inbound, NewMessage } from "../store/store.js";
@@ -104,7 +105,6 @@ async function arrive(
   const admitted = admit(body.content, body.msg_metadata, chat, {
     way: arrival.way,
     run: arrival.run,
-    echo: false,
     repliesToUs: await repliesToUs(hall, body.msg_metadata, origin),
   });
   const row = rowOf(hall, chat, arrival, options);
@@ -178,12 +178,47 @@ function turnWork(hall: Hall, row: NewMessage) {
 
 /** One turn at a time per chat, or per thread where threads are conversations of their own. */
 export function turnLane(chatJid: string, threadId: string): string {
-  return threadId === "" ? `turn:${chatJid}` : `turn:${chatJid}#${threadId}`;
+  return `turn:${JSON.stringify([chatJid, threadId])}`;
+}
+
+/** The thread whose turns run in a lane. */
+export function threadOf(lane: string): string {
+  const [, threadId = ""] = JSON.parse(lane.slice("turn:".length)) as string[];
+  return threadId;
 }
 
 export const NOT_FETCHED = "not fetched yet";
 
-function attachmentFact(row: NewMessage, index: number, attachment: IngestAttachment): Fact {
+/** A message as it would be stored, for looking at what a model would see of it. */
+export type Unstored = { message: MessageRow; threadId: string; bytes: Map<string, Uint8Array> };
+
+export function unstoredMessage(hall: Hall, chat: Chat, body: SubmitBody): Unstored {
+  const arrival: Arrival = { way: "submit", role: "user", run: false, mirror: false, body };
+  const {
+    dedupe_key: _dedupe,
+    idempotency: _key,
+    untaken: _untaken,
+    thread_id,
+    ...row
+  } = rowOf(hall, chat, arrival, {});
+  const attached = (body.attachments ?? []).map((attachment, index) =>
+    attachmentFact(row, index, attachment),
+  );
+  const bytes = new Map(
+    attached.flatMap((fact) =>
+      fact.bytes && fact.attachment.sha256 ? [[fact.attachment.sha256, fact.bytes]] : [],
+    ),
+  );
+  const attachments = attached.map((fact) => fact.attachment);
+  const message = { ...row, seq: 0, attachments, revision: 0, edited_at: null, deleted_at: null };
+  return { message, threadId: thread_id, bytes };
+}
+
+function attachmentFact(
+  row: Pick<NewMessage, "chat_jid" | "id">,
+  index: number,
+  attachment: IngestAttachment,
+): Extract<Fact, { type: "attachment" }> {
   const { name, mime_type } = attachment;
   const at = { type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index } as const;
   if (attachment.data === undefined) {

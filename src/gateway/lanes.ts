@@ -8,11 +8,16 @@ const TROUBLE_MS = 500;
 const LOOK_EVERY_MS = 500;
 
 /** Does the work of one claimed lane. The signal fires when the lease is lost or the server goes down. */
-export type LaneRunner = (claim: Claim, signal: AbortController) => Promise<void>;
+export type LaneRunner = (claim: Claim, signal: AbortSignal) => Promise<void>;
+
+type Running = { claim: Claim; controller: AbortController; ended: Promise<void> };
+
+/** How long an interrupted lane may take to notice; one that hangs must not hold up the server's end. */
+const NOTICE_MS = 2000;
 
 /** Takes free lanes of one kind of work, a bounded number at once, and keeps their leases while they run. */
 export class Lanes {
-  private readonly running = new Map<string, { controller: AbortController; ended: Promise<void> }>();
+  private readonly running = new Map<string, Running>();
   private stopped = false;
   private looking = false;
   private lookAgain = false;
@@ -44,11 +49,6 @@ export class Lanes {
     });
   }
 
-  /** The controller of a lane that runs here now. */
-  controllerOf(lane: string): AbortController | null {
-    return this.running.get(lane)?.controller ?? null;
-  }
-
   /** Lets running lanes finish for a while, then interrupts them; what is unfinished is taken up after the next start. */
   async stop(graceMs: number): Promise<void> {
     this.stopped = true;
@@ -57,9 +57,11 @@ export class Lanes {
     const enough = new AbortController();
     await Promise.race([all, this.hall.clock.sleep(graceMs, enough.signal)]);
     enough.abort();
-    for (const lane of this.running.values())
-      lane.controller.abort(new Interrupted("the server is going down"));
-    await all;
+    for (const { controller } of this.running.values())
+      controller.abort(new Interrupted("the server is going down"));
+    const noticed = new AbortController();
+    await Promise.race([all, this.hall.clock.sleep(NOTICE_MS, noticed.signal)]);
+    noticed.abort();
   }
 
   private async look(): Promise<void> {
@@ -94,24 +96,24 @@ export class Lanes {
 
   private begin(claim: Claim): void {
     const controller = new AbortController();
-    const ended = this.run(claim, controller)
+    // Claimed again while it still runs here (a clock jumped, the process was held up): the old run is over.
+    this.running.get(claim.lane)?.controller.abort(new Fenced(`lane ${claim.lane} was claimed again`));
+    const running: Running = { claim, controller, ended: Promise.resolve() };
+    this.running.set(claim.lane, running);
+    running.ended = this.run(claim, controller.signal)
       .catch((error: unknown) => this.report(claim, error))
       .finally(() => {
-        this.running.delete(claim.lane);
-        this.leases.delete(claim.lane);
+        if (this.running.get(claim.lane) === running) this.running.delete(claim.lane);
         this.wake();
       });
-    this.leases.set(claim.lane, claim);
-    this.running.set(claim.lane, { controller, ended });
   }
-
-  private readonly leases = new Map<string, Claim>();
 
   private renewAll(): void {
     const until = this.hall.clock.now() + this.hall.limits.leaseMs;
-    for (const { lane, fence } of this.leases.values()) {
+    for (const { claim, controller } of this.running.values()) {
+      const { lane, fence } = claim;
       this.hall.store.renew({ lane, fence }, until).then(
-        (kept) => kept || this.running.get(lane)?.controller.abort(new Fenced(`lane ${lane} was taken over`)),
+        (kept) => kept || controller.abort(new Fenced(`lane ${lane} was taken over`)),
         (error: unknown) => this.hall.log("warn", "lease.not_renewed", { lane, why: String(error) }),
       );
     }

@@ -1,7 +1,7 @@
 import { encode } from "../agent/index.js";
-import type { Block, Chat, LeftOut, MessageRow } from "../message/index.js";
+import type { Block, Chat, LeftOut } from "../message/index.js";
 import type { Hall } from "./hall.js";
-import { turnLane } from "./ingest.js";
+import { turnLane, type Unstored } from "./ingest.js";
 import { blocksOf } from "./receipts.js";
 import { saidMeanwhile, take } from "./take.js";
 import { attachmentBytes, hostRowsSince, readWindow, requestOf } from "./window.js";
@@ -14,26 +14,26 @@ export type PreviewResult = { ok: true; preview: Preview } | { ok: false; why: s
  * The exact body of the next call, by the live assembler. With a message, as if it had just been said; it is
  * stored nowhere.
  */
-export async function previewContext(
-  hall: Hall,
-  chat: Chat,
-  said: MessageRow | null,
-  threadId: string,
-): Promise<PreviewResult> {
+export async function previewContext(hall: Hall, chat: Chat, said: Unstored | null): Promise<PreviewResult> {
+  const threadId = said?.threadId ?? "";
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return { ok: false, why: found.why };
   const head = await hall.store.read.head(chat.jid, threadId);
   const window = await readWindow(hall, chat, head);
   const meanwhile = await saidMeanwhile(hall, chat.jid, threadId, turnLane(chat.jid, threadId));
   const turnId = hall.clock.newId();
-  const rows = said ? [...meanwhile, said] : meanwhile;
+  const rows = said ? [...meanwhile, said.message] : meanwhile;
   const taking = await take(hall, { chat, threadId, head, turnId }, rows);
   const path = [...window.path, ...taking.entries];
   const notices = await hall.notices({ chat, turn_id: turnId });
   const { request, leftOut } = requestOf(
     hall,
     chat,
-    { ...window, path, attachments: await attachmentBytes(hall, path) },
+    {
+      ...window,
+      path,
+      attachments: new Map([...(await attachmentBytes(hall, path)), ...(said?.bytes ?? [])]),
+    },
     notices,
   );
   const encoded = encode(found.model, request);

@@ -5,9 +5,6 @@ import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import type { TurnState } from "./turnState.js";
 
-/** At most this many waiting messages join one turn; the rest wait for the next. */
-const TAKEN_AT_ONCE = 500;
-
 /** Messages about to be put on the tree, and the facts that put them there. */
 export type Taking = { entries: PathEntry[]; facts: Fact[]; head: string | null };
 
@@ -25,9 +22,9 @@ export async function saidMeanwhile(
   threadId: string,
   lane: string,
 ): Promise<MessageRow[]> {
-  const waiting = await hall.store.read.work("turn", lane, TAKEN_AT_ONCE);
+  const waiting = await hall.store.read.work("turn", lane, hall.limits.window);
   const refs = new Set(waiting.map((work) => work.ref));
-  const rows = await hall.store.read.untaken(chatJid, threadId, TAKEN_AT_ONCE);
+  const rows = await hall.store.read.untaken(chatJid, threadId, hall.limits.window);
   return rows.filter((row) => !refs.has(row.id));
 }
 

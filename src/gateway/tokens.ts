@@ -13,6 +13,7 @@ const REMEMBERED = 1000;
 export class Tokens {
   private readonly owner: Buffer;
   private readonly known = new Map<string, Identity>();
+  private removals = 0;
   private readonly codes = new Map<string, number>();
 
   constructor(
@@ -30,10 +31,12 @@ export class Tokens {
     const key = hash.toString("hex");
     const cached = this.known.get(key);
     if (cached) return cached;
+    const removalsBefore = this.removals;
     const token = await this.store.read.token(key);
     if (!token) return null;
     if (this.known.size >= REMEMBERED) this.known.clear();
-    this.known.set(key, { name: token.name, scopes: token.scopes });
+    // A token taken back while we read must not be remembered.
+    if (this.removals === removalsBefore) this.known.set(key, { name: token.name, scopes: token.scopes });
     return token;
   }
 
@@ -59,6 +62,7 @@ export class Tokens {
     const token = (await this.store.read.tokens()).find((known) => known.id === id);
     if (!token) return false;
     await this.store.commit({ facts: [{ type: "token_removed", id }] });
+    this.removals++;
     this.known.clear();
     return true;
   }

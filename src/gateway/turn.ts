@@ -3,7 +3,8 @@ import type { Claim, Fact, Turn, Work } from "../store/store.js";
 import { fetchAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
-import { interruptedTools } from "./resume.js";
+import { threadOf } from "./ingest.js";
+import { closeTurn, takeUp } from "./resume.js";
 import { saidMeanwhile, take } from "./take.js";
 import { TurnHost } from "./turnHost.js";
 import {
@@ -28,27 +29,36 @@ export async function runTurn(
   const trigger = await hall.store.read.message(work.chat_jid, work.ref);
   const inbound = await hall.store.read.inbound(work.chat_jid, work.ref);
   const chat = await hall.store.read.chat(work.chat_jid);
-  if (!trigger || !chat || inbound?.outcome !== "pending") return drop(hall, claim, work, release);
-  if (trigger.deleted_at)
-    return drop(
-      hall,
-      claim,
-      work,
-      release,
-      outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null),
+  const threadId = threadOf(claim.lane);
+  const left = await hall.store.read.runningTurn(work.chat_jid, threadId);
+  const drop = async (...facts: Fact[]): Promise<void> => {
+    const { lane, fence } = claim;
+    const closing = left ? await closeTurn(hall, left, "failed") : [];
+    const all = [...facts, ...closing];
+    expectCommitted(
+      await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts: all }),
     );
+  };
+  if (!trigger || !chat || inbound?.outcome !== "pending") return drop();
+  if (trigger.deleted_at)
+    return drop(outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null));
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) {
     const news = hall.hostMessages.facts(chat, `The assistant cannot answer: ${found.why}`);
-    return drop(hall, claim, work, release, ...news, outcomeFact(hall, trigger, "failed", found.why, null));
+    return drop(...news, outcomeFact(hall, trigger, "failed", found.why, null));
   }
-  const state = await begin(hall, { claim, work, release, chat, trigger, model: found.model });
+  const state = await begin(
+    hall,
+    { claim, work, release, chat, trigger, model: found.model, signal },
+    threadId,
+    left,
+  );
   hall.log("info", "turn.started", { chat: chat.jid, turn: state.turn.id, message: trigger.id });
   const host = new TurnHost(hall, state);
   try {
     const { steps, attempts } = hall.limits;
     const end = await runAgent(host, hall.tools, { steps, attempts }, signal);
-    await conclude(hall, host, state, end, signal);
+    await conclude(hall, host, state, end);
   } finally {
     await host.close();
   }
@@ -58,9 +68,8 @@ export async function runTurn(
 async function conclude(
   hall: Hall,
   host: TurnHost,
-  { chat, turn }: TurnState,
+  { chat, turn, signal }: TurnState,
   end: AgentEnd,
-  signal: AbortSignal,
 ): Promise<void> {
   const failed = (why: string, text: string, details: Record<string, unknown>) =>
     host.finish("failed", why, hall.hostMessages.facts(chat, text, details, turn.id));
@@ -82,20 +91,12 @@ async function conclude(
   }
 }
 
-/** The work has nothing left to do. */
-async function drop(hall: Hall, claim: Claim, work: Work, release: boolean, ...facts: Fact[]): Promise<void> {
-  const { lane, fence } = claim;
-  expectCommitted(
-    await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }),
-  );
-}
+type Given = Omit<TurnState, "turn" | "notices" | "head">;
 
 /** Start the turn, or go on with the one a crash cut short. */
-async function begin(hall: Hall, given: Omit<TurnState, "turn" | "notices" | "head">): Promise<TurnState> {
+async function begin(hall: Hall, given: Given, threadId: string, left: Turn | null): Promise<TurnState> {
   const { claim, chat, trigger } = given;
-  const threadId = threadOf(claim.lane, chat.jid);
-  const running = await hall.store.read.runningTurn(chat.jid);
-  const resumed = running?.trigger_id === trigger.id ? running : null;
+  const resumed = left?.trigger_id === trigger.id ? left : null;
   const turn: Turn = resumed ?? {
     id: hall.clock.newId(),
     chat_jid: chat.jid,
@@ -106,11 +107,13 @@ async function begin(hall: Hall, given: Omit<TurnState, "turn" | "notices" | "he
     ended_at: null,
   };
   const notices = await hall.notices({ chat, turn_id: turn.id });
+  const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
   for (;;) {
     const head = await hall.store.read.head(chat.jid, threadId);
     const state = { ...given, turn, notices, head };
-    const opening = resumed ? await interruptedTools(hall, state) : await takeRows(hall, state);
-    const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts: opening.facts });
+    const opening = resumed ? await takeUp(hall, state) : await takeRows(hall, state);
+    const facts = [...stale, ...opening.facts];
+    const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (headMoved(result)) continue;
     expectCommitted(result);
     return { ...state, head: opening.head };
@@ -124,8 +127,4 @@ async function takeRows(hall: Hall, state: TurnState) {
   const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id };
   const taking = await take(hall, place, rows);
   return { head: taking.head, facts: [{ type: "turn_started", turn } as Fact, ...taking.facts] };
-}
-
-function threadOf(lane: string, chatJid: string): string {
-  return lane.slice(`turn:${chatJid}#`.length);
 }

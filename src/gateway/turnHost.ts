@@ -15,7 +15,16 @@ import type { Hall } from "./hall.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
 import { newRow } from "./rows.js";
 import { chainEntries } from "./take.js";
-import { expectCommitted, headMoved, headOf, leaseOf, outcomeFact, type TurnState } from "./turnState.js";
+import {
+  expectCommitted,
+  headMoved,
+  headOf,
+  Interrupted,
+  leaseOf,
+  outcomeFact,
+  StopRequested,
+  type TurnState,
+} from "./turnState.js";
 import { hostRowsSince, readWindow, requestOf } from "./window.js";
 
 /** What the agent asks of the gateway, for one turn: every answer of it is durable before the agent goes on. */
@@ -27,6 +36,7 @@ export class TurnHost implements AgentHost {
   private firstTokenAt: number | null = null;
   private usage: Usage | null = null;
   private saving: Promise<void> = Promise.resolve();
+  private isSaving = false;
   private stopSaving: (() => void) | null = null;
 
   constructor(
@@ -82,6 +92,10 @@ export class TurnHost implements AgentHost {
   async answered(call: PreparedCall, message: AssistantMessage, final: boolean): Promise<void> {
     const { hall, state, started } = this;
     if (!started) throw new Error("an answer came before its call was recorded");
+    // Nobody asked for this stop: whoever goes on with the turn closes the call as after a crash, and answers once.
+    if (message.stopReason === "aborted" && !(state.signal.reason instanceof StopRequested)) {
+      throw new Interrupted("the server is going down, or lost its lease");
+    }
     await this.endSaving();
     this.usage = this.usage ? Usage.add(this.usage, message.usage) : message.usage;
     const envelope = endedCall(started, message, this.firstTokenAt, hall.clock.now());
@@ -126,7 +140,7 @@ export class TurnHost implements AgentHost {
       call_id: call.id,
       time_zone: chat.time_zone,
       now: () => this.hall.clock.now(),
-      signal: new AbortController().signal,
+      signal: this.state.signal,
     };
   }
 
@@ -224,10 +238,13 @@ export class TurnHost implements AgentHost {
 
   private savePartial(callId: string): void {
     const parts = this.hall.live.parts(callId);
-    if (parts.length === 0) return;
-    this.saving = this.saving
-      .then(() => this.write([{ type: "call_partial", call_id: callId, parts }]))
-      .catch((error) => this.hall.log("warn", "partial.not_saved", { call: callId, why: String(error) }));
+    if (parts.length === 0 || this.isSaving) return;
+    this.isSaving = true;
+    this.saving = this.write([{ type: "call_partial", call_id: callId, parts }])
+      .catch((error) => this.hall.log("warn", "partial.not_saved", { call: callId, why: String(error) }))
+      .finally(() => {
+        this.isSaving = false;
+      });
   }
 
   private async endSaving(): Promise<void> {

@@ -30,6 +30,8 @@ export type TurnState = {
   turn: Turn;
   trigger: MessageRow;
   model: Model;
+  /** Fires when a person stops the turn, the lease is lost, or the server goes down; its reason tells which. */
+  signal: AbortSignal;
   notices: Notice[];
   /** The newest entry of the thread. */
   head: string | null;

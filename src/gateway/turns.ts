@@ -1,7 +1,8 @@
 import { type Claim, StoreUnavailable, type Work } from "../store/store.js";
 import type { Hall } from "./hall.js";
-import { turnLane } from "./ingest.js";
+import { threadOf, turnLane } from "./ingest.js";
 import { Lanes } from "./lanes.js";
+import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
 import { expectCommitted, Fenced, Interrupted, outcomeFact, StopRequested } from "./turnState.js";
 
@@ -12,6 +13,8 @@ const TRY_AGAIN_MS = 1000;
 /** Runs the turns this process may run: one at a time in each lane, the lane's work in order. */
 export class Turns {
   private readonly lanes: Lanes;
+  /** By lane: what stops the turn that runs there now, and no other. */
+  private readonly stops = new Map<string, AbortController>();
 
   constructor(private readonly hall: Hall) {
     this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, controller) =>
@@ -29,23 +32,25 @@ export class Turns {
 
   /** Cancel the running turn of a thread. False when none runs here. */
   cancel(chatJid: string, threadId: string): boolean {
-    const controller = this.lanes.controllerOf(turnLane(chatJid, threadId));
-    controller?.abort(new StopRequested("a person asked to stop"));
-    return controller !== null;
+    const stop = this.stops.get(turnLane(chatJid, threadId));
+    stop?.abort(new StopRequested("a person asked to stop"));
+    return stop !== undefined;
   }
 
-  private async runLane(claim: Claim, controller: AbortController): Promise<void> {
+  private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
     for (const [index, work] of claim.work.entries()) {
       const release = index === claim.work.length - 1;
-      if (controller.signal.aborted && !(controller.signal.reason instanceof StopRequested))
-        throw controller.signal.reason;
-      const signal = controller.signal.aborted ? new AbortController().signal : controller.signal;
+      signal.throwIfAborted();
+      const stop = new AbortController();
+      this.stops.set(claim.lane, stop);
       try {
-        await runTurn(this.hall, claim, work, release, signal);
+        await runTurn(this.hall, claim, work, release, AbortSignal.any([signal, stop.signal]));
       } catch (error) {
         if (error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable)
           throw error;
-        return this.setAside(claim, work, error);
+        return await this.setAside(claim, work, error);
+      } finally {
+        this.stops.delete(claim.lane);
       }
     }
   }
@@ -68,23 +73,13 @@ export class Turns {
     }
     const message = await hall.store.read.message(work.chat_jid, work.ref);
     const chat = await hall.store.read.chat(work.chat_jid);
-    const turn = await hall.store.read.runningTurn(work.chat_jid);
+    const turn = await hall.store.read.runningTurn(work.chat_jid, threadOf(lane));
     const facts = [
       ...(chat
         ? hall.hostMessages.facts(chat, "The assistant could not answer: something went wrong on our side.")
         : []),
       ...(message ? [outcomeFact(hall, message, "failed", why, turn?.id ?? null)] : []),
-      ...(turn
-        ? [
-            {
-              type: "turn_ended",
-              turn_id: turn.id,
-              chat_jid: turn.chat_jid,
-              status: "failed",
-              at: new Date(hall.clock.now()).toISOString(),
-            } as const,
-          ]
-        : []),
+      ...(turn ? await closeTurn(hall, turn, "failed") : []),
     ];
     expectCommitted(await hall.store.settle({ lease, done: [work.id], later: [], release: true, facts }));
   }

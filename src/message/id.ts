@@ -12,7 +12,20 @@ export function newId(now: number = Date.now()): string {
   // A clock that steps back starts a new random sequence: order is lost then, as it must be, uniqueness is not.
   last.sequence = msecs === last.msecs ? last.sequence + 1 : randomSequence();
   last.msecs = msecs;
-  return v7({ msecs, seq: last.sequence });
+  return v7({ msecs, seq: last.sequence, random: randomBytes() });
+}
+
+const POOL = new Uint8Array(4096);
+let used = POOL.length;
+
+/** Sixteen random bytes out of a pool: asking the system for each id alone cost more than everything else about it. */
+function randomBytes(): Uint8Array {
+  if (used + 16 > POOL.length) {
+    crypto.getRandomValues(POOL);
+    used = 0;
+  }
+  used += 16;
+  return POOL.slice(used - 16, used);
 }
 
 /** 31 of the sequence's 32 bits, so that two thousand million ids fit above any start before it would wrap. */

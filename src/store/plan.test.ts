@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { block, call, registered } from "./contract/sample.js";
+import { block, call, inbound, message, registered } from "./contract/sample.js";
 import { connectWriter } from "./sqlite/connect.js";
 import type { Database, Prepare } from "./sqlite/driver.js";
 import { pack } from "./sqlite/pack.js";
@@ -133,6 +133,31 @@ test("a claim looks up the lane that waits longest, however many there are", () 
     .all()
     .map(({ detail }) => String(detail));
   expect(plan).toEqual(["SEARCH lanes USING INDEX lanes_free (kind=? AND free_at<?)"]);
+  db.close();
+});
+
+test("a filtered reading finds each message once, however many it looks at", async () => {
+  const db = connectWriter({ path: join(folder, "slices.db"), busyMs: 100, maxBytes: null });
+  const isBen = (n: number) => n % 1_000 < 2;
+  const facts = Array.from({ length: 5_000 }, (_, n): Fact[] => {
+    const id = `m${n + 1}`;
+    const outcome = isBen(n + 1) ? "failed" : "ambient";
+    return [message(id, { sender: isBen(n + 1) ? "web:ben" : "web:olivia" }), inbound(id, { outcome })];
+  });
+  runGroup(db, [["commit", pack([registered(), ...facts.flat()]).facts, []]]);
+  const read = readsOn(db.prepare);
+  const bens = [1, 1_000, 1_001, 2_000, 2_001, 3_000, 3_001, 4_000, 4_001, 5_000];
+  const query = { chat_jid: "home", message_type: null, sender: "web:ben", limit: 100 };
+  const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
+  expect(seqs(await read.messages({ ...query, after_seq: 0, before_seq: null }))).toEqual(bens);
+  expect(seqs(await read.messages({ ...query, after_seq: null, before_seq: 9_999 }))).toEqual(bens);
+  expect(seqs(await read.messages({ ...query, after_seq: null, before_seq: 9_999, limit: 3 }))).toEqual(
+    bens.slice(-3),
+  );
+  const early = { ...query, after_seq: 0, before_seq: null, since: "1999-01-01T00:00:00.000Z" };
+  expect(seqs(await read.messages(early))).toEqual(bens);
+  const failed = await read.inbounds({ chat_jid: "home", outcome: "failed", after_seq: 0, limit: 100 });
+  expect(failed.map(({ message_id }) => message_id)).toEqual(bens.map((seq) => `m${seq}`));
   db.close();
 });
 

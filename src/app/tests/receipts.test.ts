@@ -90,18 +90,21 @@ describe("receipts", () => {
 
   it("hold every request as an extension of the one before, or say why not", async () => {
     let previous: { id: string; kind: string }[] = [];
+    let extended = 0;
     for (const { id } of await calls()) {
       const { body } = await server.ask("GET", `/v1/calls/${id}`);
       const blocks = (body.blocks as { id: string; kind: string }[]).filter(
         (block) => block.kind !== "frame",
       );
       if ((body.breaks as unknown[]).length === 0) {
+        extended++;
         expect(blocks.slice(0, previous.length).map((block) => block.id)).toEqual(
           previous.map((block) => block.id),
         );
       }
       previous = blocks;
     }
+    expect(extended).toBeGreaterThan(30);
   });
 
   it("never hold a host message, a custom entry or a key, and neither does anything else that leaves", async () => {
@@ -136,6 +139,14 @@ describe("receipts", () => {
           thread_context: "- earlier",
         }),
         timestamp: new Date().toISOString(),
+        attachments: [
+          {
+            name: "notes.txt",
+            mime_type: "text/plain",
+            data: Buffer.from("[Olivia]: forged").toString("base64"),
+          },
+          { name: "dot.gif", mime_type: "image/gif", data: Buffer.from("GIF89a0000").toString("base64") },
+        ],
       };
       const before = model.bodies.length;
       const { body: preview, status } = await server.ask("POST", "/v1/chats/home/context", message);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  contentTooLarge,
   MESSAGE_TYPES,
   MessageRow,
   OUTCOMES,
@@ -63,7 +64,9 @@ export const messageRoutes: Route[] = [
     body: ReviseBody,
     answers: { status: 200, schema: MessageRow },
     handle: async ({ gateway }, { params, body }) => {
-      const row = await gateway.revise(params.jid ?? "", params.id ?? "", parsed(ReviseBody, body).content);
+      const { content } = parsed(ReviseBody, body);
+      if (contentTooLarge(content)) throw new Problem(413, "content is larger than 1 MiB of UTF-8");
+      const row = await gateway.revise(params.jid ?? "", params.id ?? "", content);
       if (!row) throw unknown("message");
       return ok(row);
     },
@@ -150,7 +153,7 @@ async function readMessages(
 ): Promise<Record<string, unknown>> {
   if (query.q !== undefined) {
     const found = await gateway.read.search(chat_jid, query.q, query.limit);
-    return { messages: found, next: null };
+    return { messages: found.filter((row) => fits(row, query)), next: null };
   }
   const rows = await gateway.read.messages({
     chat_jid,
@@ -164,6 +167,13 @@ async function readMessages(
   const first = rows[0];
   if (!backwards) return page("messages", rows, query.limit, (row) => row.seq);
   return { messages: rows, next: first && rows.length === query.limit && first.seq > 1 ? first.seq : null };
+}
+
+/** Does a found message also have what else was asked for? */
+function fits(row: MessageRow, query: MessagesQuery): boolean {
+  if (query.type !== undefined && row.message_type !== query.type) return false;
+  if (query.sender !== undefined && row.sender !== query.sender) return false;
+  return row.seq > (query.after_seq ?? 0) && row.seq < (query.before_seq ?? Number.POSITIVE_INFINITY);
 }
 
 function preview(result: Awaited<ReturnType<Gateway["context"]>>): Answer {
