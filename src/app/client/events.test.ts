@@ -95,6 +95,20 @@ test("an event without an id goes on from the one before it", () => {
   ]);
 });
 
+test("a line cut before its first event goes on from where it started", async () => {
+  const asked: unknown[] = [];
+  const client = await serve((request, response) => {
+    asked.push(request.headers["last-event-id"]);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (asked.length > 1) return void response.write(frames(39, "\n"));
+    // The second block is not complete: what it says never happened.
+    response.write("id: start\nretry: 1\n\nid: never\n", () => response.destroy());
+  });
+  const { value } = await client.events({ backoffMs: 1 }).next();
+  expect(value?.cursor).toBe("c39");
+  expect(asked).toEqual([undefined, "start"]);
+});
+
 test("the reader is told when the stream is open, lost, and open again", async () => {
   const { client } = cuttingServer([40], "\n");
   const states: string[] = [];

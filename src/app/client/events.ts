@@ -47,6 +47,7 @@ export async function* readEvents(
           wait = backoffMs;
           yield { ...(JSON.parse(frame.data) as StreamEvent), cursor };
         }
+        cursor = reader.lastId;
         asked = reader.retry;
       }
     } catch (error) {

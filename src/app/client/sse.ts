@@ -9,11 +9,14 @@ export class FrameReader {
   #event = "";
   #data: string[] = [];
   #id: string;
+  /** The id of the last block that was complete, also of one that carried no event: where to go on. */
+  lastId: string;
   /** Milliseconds the server asked to wait before reconnecting, if it did. */
   retry: number | null = null;
 
   constructor(lastId = "") {
     this.#id = lastId;
+    this.lastId = lastId;
   }
 
   /** The events that became complete with these bytes. What is incomplete at the end of a stream never happened. */
@@ -53,6 +56,7 @@ export class FrameReader {
     const empty = this.#data.length === 0;
     this.#event = "";
     this.#data = [];
+    this.lastId = this.#id;
     return empty ? null : frame;
   }
 }

@@ -34,7 +34,8 @@ export async function serveEvents(
     "cache-control": "no-store",
     "x-accel-buffering": "no",
   });
-  response.write("retry: 1000\n\n");
+  // An id without data counts too: a line that is cut before its first event is resumed from here, not from then.
+  response.write(`id: ${after ?? "0"}\nretry: 1000\n\n`);
   const beat = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
   try {
     await gateway.events.stream({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../testing/serverProcess.js";
+import { FrameReader } from "../client/sse.js";
 
 type SeenEvent = { id: string | null; event: string; data: Record<string, unknown> };
 
@@ -123,6 +124,20 @@ describe("an event stream", () => {
     await server.submit("noise", "fresh");
     const fresh = (await readOn(listening, (seen) => seen.some(isMessage))).filter(isMessage);
     expect(fresh.map((event) => (event.data.message as { content: string }).content)).toEqual(["fresh"]);
+  });
+
+  it("has nothing missing when it is cut before its first event", async () => {
+    const url = `${server.baseUrl}/v1/events?chat=noise`;
+    const { response, cut } = await openStream(url, server.token);
+    const reader = new FrameReader();
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      reader.read(chunk);
+      if (reader.lastId !== "") break;
+    }
+    cut.abort();
+    await server.submit("noise", "said while the line was down");
+    const seen = await readStream(url, server.token, reader.lastId, (events) => events.some(isMessage));
+    expect(seen.find(isMessage)?.data.message).toMatchObject({ content: "said while the line was down" });
   });
 
   it("shows a turn from its start to its end, and to a late reader what was said so far", async () => {
