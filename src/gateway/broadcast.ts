@@ -1,5 +1,5 @@
-import type { Chat } from "../message/index.js";
-import type { Fact, NewMessage } from "../store/store.js";
+import type { Chat, Delivery, MessageRow } from "../message/index.js";
+import type { Fact, NewMessage, Work } from "../store/store.js";
 import type { Clock } from "./clock.js";
 import { iso } from "./clock.js";
 import { tracesShown } from "./present.js";
@@ -8,15 +8,28 @@ import { newRow } from "./rows.js";
 /** Channels that read the conversation over the API: nothing is sent to them. */
 const READING_CHANNELS: ReadonlySet<string> = new Set(["web", "terminal", "http"]);
 
-/** Where a message came from, so that it is not sent back there. */
+/** Where a message came from. */
 export type Origin = { source: string; address: string | null };
 
-/** One delivery for every bound address that should show this row, except the one it came from. */
+/** A platform's thread. Its id means something only at the place it is from. */
+export type Thread = { origin: Origin; id: string };
+
+/** The thread a message was said in, as its platform named it. */
+export function platformThread({ metadata }: Pick<MessageRow, "metadata">): Thread | null {
+  const { source, thread_id: id, channel_external_id: place } = metadata;
+  if (typeof source !== "string" || typeof id !== "string") return null;
+  return { origin: { source, address: typeof place === "string" ? `${source}:${place}` : null }, id };
+}
+
+/**
+ * One delivery for every bound address that should show this row, except the one it came from (`origin`).
+ * Where `thread` is from, it goes into that thread; everywhere else the thread is unknown.
+ */
 export function deliveriesOf(
   row: NewMessage,
   chat: Chat,
   origin: Origin | null,
-  thread: string | null,
+  thread: Thread | null,
   clock: Clock,
 ): Fact[] {
   const targets = chat.bindings.filter(
@@ -27,40 +40,46 @@ export function deliveriesOf(
       tracesShown(row, binding.trace),
   );
   return targets.map((binding): Fact => {
-    const id = clock.newId();
-    return {
-      type: "delivery",
-      delivery: {
-        id,
-        chat_jid: chat.jid,
-        message_id: row.id,
-        revision: 0,
-        part: 0,
-        channel: binding.channel,
-        address: binding.address,
-        thread_id: thread,
-        state: "pending",
-        reason: null,
-        external_id: null,
-        attempts: 0,
-        last_error: null,
-        retry_at: null,
-        created_at: iso(clock.now()),
-      },
-      work: {
-        id: clock.newId(),
-        kind: "delivery",
-        lane: `delivery:${binding.address}#${thread ?? ""}`,
-        chat_jid: chat.jid,
-        ref: id,
-        run_at: clock.now(),
-        attempts: 0,
-      },
+    const delivery: Delivery = {
+      id: clock.newId(),
+      chat_jid: chat.jid,
+      message_id: row.id,
+      revision: 0,
+      part: 0,
+      channel: binding.channel,
+      address: binding.address,
+      thread_id: thread && cameFrom(binding, thread.origin) ? thread.id : null,
+      state: "pending",
+      reason: null,
+      external_id: null,
+      attempts: 0,
+      last_error: null,
+      retry_at: null,
+      created_at: iso(clock.now()),
     };
+    return { type: "delivery", delivery, work: deliveryWork(delivery, clock) };
   });
 }
 
-/** Without a place we cannot tell which of a channel's addresses it was: then none of them gets it back. */
+/** The lane in which what goes to one address and thread waits in order. */
+export function deliveryLane({ address, thread_id }: Pick<Delivery, "address" | "thread_id">): string {
+  return `delivery:${address}#${thread_id ?? ""}`;
+}
+
+/** The work of bringing a delivery to its address, due now. */
+export function deliveryWork(delivery: Delivery, clock: Clock): Work {
+  return {
+    id: clock.newId(),
+    kind: "delivery",
+    lane: deliveryLane(delivery),
+    chat_jid: delivery.chat_jid,
+    ref: delivery.id,
+    run_at: clock.now(),
+    attempts: 0,
+  };
+}
+
+/** Without a place we cannot tell which of a channel's addresses it was: then it may have been each of them. */
 function cameFrom(binding: Chat["bindings"][number], origin: Origin): boolean {
   return origin.address === null ? binding.channel === origin.source : binding.address === origin.address;
 }

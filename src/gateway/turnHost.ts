@@ -9,7 +9,7 @@ import {
   Usage,
 } from "../message/index.js";
 import type { CommitResult, Expectation, Fact, NewMessage } from "../store/store.js";
-import { deliveriesOf } from "./broadcast.js";
+import { deliveriesOf, platformThread } from "./broadcast.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
@@ -219,14 +219,8 @@ export class TurnHost implements AgentHost {
   }
 
   private deliveries(row: NewMessage): Fact[] {
-    const thread = this.state.trigger.metadata.thread_id;
-    return deliveriesOf(
-      row,
-      this.state.chat,
-      null,
-      typeof thread === "string" ? thread : null,
-      this.hall.clock,
-    );
+    const { chat, trigger } = this.state;
+    return deliveriesOf(row, chat, null, platformThread(trigger), this.hall.clock);
   }
 
   private async lastRequest(): Promise<PreviousRequest | null> {
