@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../../dist/app/cli/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../dist/app/command/main.js", import.meta.url));
 const TOKEN = "test-token-of-the-owner-0123456789";
 
 export type Answered = { status: number; headers: Headers; body: Record<string, unknown> };

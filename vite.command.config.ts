@@ -1,0 +1,27 @@
+import { defineConfig } from "vite";
+
+/**
+ * The command line in a few files instead of a few hundred: reading that many one by one is most of the time a start
+ * takes. The library's doors stay as they are, file by file.
+ */
+export default defineConfig({
+  build: {
+    ssr: true,
+    outDir: "dist/app/command",
+    emptyOutDir: true,
+    target: "node20",
+    rolldownOptions: {
+      input: { main: "src/app/cli/main.ts", worker: "src/store/sqlite/worker.ts" },
+      // Left out: the native driver, and what fastify loads only when it is asked to.
+      external: [
+        /^@photostructure\/sqlite$/,
+        /^@fastify\/ajv-compiler$/,
+        /^@fastify\/fast-json-stringify-compiler$/,
+        /^pino$/,
+        /^light-my-request$/,
+      ],
+      output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" },
+    },
+  },
+  ssr: { noExternal: true },
+});
