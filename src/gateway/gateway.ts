@@ -15,6 +15,7 @@ import { type CommitResult, type Fact, type Store, StoreUnavailable } from "../s
 import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
+import { moveDelivery } from "./desk.js";
 import { EventHub } from "./events.js";
 import {
   chatLookup,
@@ -301,60 +302,11 @@ export class Gateway {
     return this.turns.cancel(jid, "");
   }
 
-  /** Send a dead or waiting delivery again, or give it up. */
+  /** Send a delivery that has not arrived again, or give it up. */
   async moveDelivery(id: string, to: "retry" | "drop"): Promise<"ok" | "unknown" | "conflict"> {
-    const delivery = await this.read.delivery(id);
-    if (!delivery) return "unknown";
-    if (delivery.state === "sent" || delivery.state === "sending") return "conflict";
-    const { clock, store } = this.hall;
-    const at = iso(clock.now());
-    const { external_id, last_error } = delivery;
-    const facts: Fact[] = [
-      to === "drop"
-        ? {
-            type: "delivery_state",
-            id,
-            state: "skipped",
-            reason: "dropped by the operator",
-            external_id,
-            attempts: delivery.attempts,
-            last_error,
-            retry_at: null,
-            at,
-          }
-        : {
-            type: "delivery_state",
-            id,
-            state: "pending",
-            reason: null,
-            external_id,
-            attempts: 0,
-            last_error,
-            retry_at: null,
-            at,
-          },
-    ];
-    if (to === "retry" && delivery.state === "dead")
-      facts.push({
-        type: "work",
-        work: this.deliveryWork(id, delivery.address, delivery.thread_id, delivery.chat_jid),
-      });
-    await store.commit({ facts });
-    this.outbox.wake();
-    return "ok";
-  }
-
-  private deliveryWork(ref: string, address: string, thread: string | null, chat_jid: string) {
-    const { clock } = this.hall;
-    return {
-      id: clock.newId(),
-      kind: "delivery",
-      lane: `delivery:${address}#${thread ?? ""}`,
-      chat_jid,
-      ref,
-      run_at: clock.now(),
-      attempts: 0,
-    } as const;
+    const moved = await moveDelivery(this.hall, id, to);
+    if (moved === "ok") this.outbox.wake();
+    return moved;
   }
 
   private async receive(message: InboundMessage): Promise<Received> {

@@ -1,27 +1,32 @@
 import type { Channel, OutgoingMessage, SendResult } from "../channel/channel.js";
 import type { Binding, Delivery, MessageRow } from "../message/index.js";
 import type { Claim, Fact, Work } from "../store/store.js";
-import { iso } from "./clock.js";
+import { type Clock, iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
 import { outgoingText } from "./present.js";
-import { expectCommitted } from "./turnState.js";
+import { expectCommitted, leaseOf } from "./turnState.js";
 
-const MAX_ATTEMPTS = 12;
 const LONGEST_BACKOFF_MS = 10 * 60_000;
 /** The longest wait we let a platform ask for. */
 const LONGEST_WAIT_MS = 3600_000;
-const SEND_TIMEOUT_MS = 30_000;
-/** A delivery this old is not sent late. */
+/** How soon to look again whether a channel runs. */
+const CHANNEL_AWAY_MS = 60_000;
+const PATIENCE_MS = 30_000;
+/** What is older than this is not tried again, so that a lane always flows again. */
 const DEADLINE_MS = 24 * 3600_000;
+const TOO_OLD = "older than a day";
+
+/** What came of a piece of work: the lane goes on, it waits, or the delivery was moved elsewhere meanwhile. */
+type Step = "flows" | "waits" | "moved";
 
 /** Brings deliveries to their addresses: in order per address and thread, one address never holding up another. */
 export class Outbox {
   private readonly lanes: Lanes;
 
   constructor(private readonly hall: Hall) {
-    this.lanes = new Lanes(hall, "delivery", hall.limits.deliveries, (claim, controller) =>
-      this.runLane(claim, controller),
+    this.lanes = new Lanes(hall, "delivery", hall.limits.deliveries, (claim, signal) =>
+      this.runLane(claim, signal),
     );
   }
 
@@ -37,101 +42,163 @@ export class Outbox {
     this.lanes.wake();
   }
 
-  private async runLane(claim: Claim, controller: AbortController): Promise<void> {
+  private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
     for (const [index, work] of claim.work.entries()) {
-      if (controller.signal.aborted) throw controller.signal.reason;
-      const flows = await this.deliver(claim, work, index === claim.work.length - 1, controller.signal);
-      if (!flows) return;
+      const last = index === claim.work.length - 1;
+      let step: Step;
+      do {
+        signal.throwIfAborted();
+        step = await this.deliver(claim, work, last, signal);
+      } while (step === "moved");
+      if (step === "waits") return;
     }
   }
 
-  /** False when the lane has to wait: order is kept, also under retry. */
-  private async deliver(claim: Claim, work: Work, last: boolean, signal: AbortSignal): Promise<boolean> {
+  private async deliver(claim: Claim, work: Work, last: boolean, signal: AbortSignal): Promise<Step> {
     const { hall } = this;
     const delivery = await hall.store.read.delivery(work.ref);
     const row = delivery && (await hall.store.read.message(delivery.chat_jid, delivery.message_id));
-    if (!delivery || !row || !isOpen(delivery)) return this.settled(claim, work, last, []);
-    const attempts = delivery.attempts + 1;
-    if (hall.clock.now() - Date.parse(delivery.created_at) > DEADLINE_MS) {
-      return this.settled(claim, work, last, [
-        this.state({ ...delivery, state: "expired", reason: "older than a day" }),
-      ]);
+    if (!delivery || !row || !isOpen(delivery)) {
+      const { lane, fence } = claim;
+      const settlement = { lease: { lane, fence }, done: [work.id], later: [], release: last, facts: [] };
+      expectCommitted(await hall.store.settle(settlement));
+      return "flows";
     }
-    if (row.deleted_at) {
-      return this.settled(claim, work, last, [
-        this.state({ ...delivery, state: "skipped", reason: "deleted before it was sent" }),
-      ]);
-    }
-    await hall.store.commit({ facts: [this.state({ ...delivery, state: "sending", attempts })] });
-    const result = await this.send(delivery, row, signal);
-    const sent = this.afterSend({ ...delivery, attempts }, result);
-    if (sent.retry_at === null)
-      return this.settled(claim, work, last, [this.state(sent), ...(await this.news(sent, row))]);
-    const later = [{ id: work.id, run_at: Date.parse(sent.retry_at), attempts }];
-    const { lane, fence } = claim;
-    expectCommitted(
-      await hall.store.settle({
-        lease: { lane, fence },
-        done: [],
-        later,
-        release: true,
-        facts: [this.state(sent)],
-      }),
-    );
-    return false;
+    const settle = (from: Delivery, to: Delivery) => this.settle(claim, work, last, from, to, row);
+    const givenUp = this.givenUp(delivery, row);
+    if (givenUp) return settle(delivery, givenUp);
+    const channel = hall.channels.get(delivery.channel);
+    // Nothing was tried, so nothing is counted, and what may have arrived earlier may still have.
+    if (!channel) return settle(delivery, this.channelAway(delivery));
+    const sending: Delivery = { ...delivery, state: "sending", attempts: delivery.attempts + 1 };
+    if (!(await this.announce(claim, delivery, sending))) return "moved";
+    const result =
+      (await this.arrived(channel, delivery, signal)) ?? (await this.send(channel, delivery, row, signal));
+    return settle(sending, this.afterSend(sending, result));
   }
 
-  private async send(delivery: Delivery, row: MessageRow, signal: AbortSignal): Promise<SendResult> {
-    const channel = this.hall.channels.get(delivery.channel);
-    if (!channel)
-      return { ok: false, retryAfter: 60_000, why: `the channel "${delivery.channel}" is not running` };
-    const arrived = await this.arrived(channel, delivery);
-    if (arrived) return arrived;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]);
+  /** Every try is written down before it is made, and only by who holds the lane. False: somebody moved the delivery. */
+  private async announce(claim: Claim, from: Delivery, sending: Delivery): Promise<boolean> {
+    const result = await this.hall.store.commit({
+      expect: [leaseOf(claim), seenAs(from)],
+      facts: [deliveryState(sending, this.hall.clock)],
+    });
+    if (result.status === "conflict") return false;
+    expectCommitted(result);
+    return true;
+  }
+
+  /** What has a time to be tried again holds up its lane: order is kept, also under retry. */
+  private async settle(
+    claim: Claim,
+    work: Work,
+    last: boolean,
+    from: Delivery,
+    to: Delivery,
+    row: MessageRow,
+  ): Promise<Step> {
+    const { lane, fence } = claim;
+    const waits = to.retry_at !== null;
+    const result = await this.hall.store.settle({
+      lease: { lane, fence },
+      done: waits ? [] : [work.id],
+      later:
+        to.retry_at === null ? [] : [{ id: work.id, run_at: Date.parse(to.retry_at), attempts: to.attempts }],
+      release: waits || last,
+      expect: [seenAs(from)],
+      facts: [deliveryState(to, this.hall.clock), ...(await this.news(to, row))],
+    });
+    if (result.status === "conflict" && result.expectation?.type === "delivery") return "moved";
+    expectCommitted(result);
+    return waits ? "waits" : "flows";
+  }
+
+  /** What is not to be tried at all. A first try, or one the operator asked for, is made at any age. */
+  private givenUp(delivery: Delivery, row: MessageRow): Delivery | null {
+    if (row.deleted_at)
+      return { ...delivery, state: "skipped", reason: "deleted before it was sent", retry_at: null };
+    const tried = delivery.state === "retry" || delivery.state === "unknown";
+    if (tried && this.isTooOld(delivery))
+      return { ...delivery, state: "expired", reason: TOO_OLD, retry_at: null };
+    return null;
+  }
+
+  private channelAway(delivery: Delivery): Delivery {
+    const why = `the channel "${delivery.channel}" is not running`;
+    return this.tryLater(delivery, mayHaveArrived(delivery) ? "unknown" : "retry", CHANNEL_AWAY_MS, why);
+  }
+
+  private async send(
+    channel: Channel,
+    delivery: Delivery,
+    row: MessageRow,
+    signal: AbortSignal,
+  ): Promise<SendResult> {
     const chat = await this.hall.chats.byJid(row.chat_jid);
-    const message = outgoing(
-      row,
-      chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short",
-    );
+    const trace = chat?.bindings.find((bound) => bound.address === delivery.address)?.trace ?? "short";
+    const patience = patienceOf(this.hall.clock, signal);
     try {
-      return await channel.send(delivery.address, message, {
+      return await channel.send(delivery.address, outgoing(row, trace), {
         key: delivery.id,
         thread: delivery.thread_id,
-        signal: limit,
+        signal: patience.signal,
       });
     } catch (error) {
-      return {
-        ok: false,
-        retryAfter: "unknown",
-        why: error instanceof Error ? error.message : String(error),
-      };
+      return unsure(error);
+    } finally {
+      patience.end();
     }
   }
 
-  /** A try whose end we do not know may have arrived: where the platform can look, it is asked before we send again. */
-  private async arrived(channel: Channel, delivery: Delivery): Promise<SendResult | null> {
-    const unsure = delivery.state === "unknown" || delivery.state === "sending";
-    if (!unsure || channel.takesKey || !channel.find) return null;
-    const found = await channel.find(delivery.address, delivery.id).catch(() => null);
-    return found && { ok: true, externalId: found.externalId };
+  /**
+   * A try whose end we do not know may have arrived: where the platform can look, it is asked before we send again.
+   * While it cannot be asked, we go on not knowing.
+   */
+  private async arrived(
+    channel: Channel,
+    delivery: Delivery,
+    signal: AbortSignal,
+  ): Promise<SendResult | null> {
+    if (!mayHaveArrived(delivery) || channel.takesKey || !channel.find) return null;
+    const patience = patienceOf(this.hall.clock, signal);
+    try {
+      const found = await Promise.race([channel.find(delivery.address, delivery.id), patience.lost]);
+      return found && { ok: true, externalId: found.externalId };
+    } catch (error) {
+      return unsure(error);
+    } finally {
+      patience.end();
+    }
   }
 
   private afterSend(delivery: Delivery, result: SendResult): Delivery {
-    if (result.ok)
-      return { ...delivery, state: "sent", external_id: result.externalId, last_error: null, retry_at: null };
-    const failed = { ...delivery, last_error: result.why };
-    const hopeless = result.retryAfter === "never" || delivery.attempts >= MAX_ATTEMPTS;
-    if (hopeless) return { ...failed, state: "dead", reason: result.why, retry_at: null };
-    const asked = typeof result.retryAfter === "number" ? result.retryAfter : 0;
+    if (result.ok) {
+      const { externalId: external_id } = result;
+      return { ...delivery, state: "sent", reason: null, external_id, last_error: null, retry_at: null };
+    }
+    const { why, retryAfter } = result;
+    if (retryAfter === "never")
+      return { ...delivery, state: "dead", reason: why, last_error: why, retry_at: null };
+    const asked = typeof retryAfter === "number" ? retryAfter : 0;
     const backoff = Math.min(LONGEST_BACKOFF_MS, 500 * 2 ** (delivery.attempts - 1));
     const wait = Math.min(LONGEST_WAIT_MS, Math.max(asked, backoff));
-    const state = result.retryAfter === "unknown" ? "unknown" : "retry";
-    return { ...failed, state, retry_at: iso(this.hall.clock.now() + wait) };
+    return this.tryLater(delivery, retryAfter === "unknown" ? "unknown" : "retry", wait, why);
+  }
+
+  private tryLater(delivery: Delivery, state: "retry" | "unknown", wait: number, why: string): Delivery {
+    const failed = { ...delivery, last_error: why };
+    if (this.isTooOld(delivery)) return { ...failed, state: "expired", reason: TOO_OLD, retry_at: null };
+    return { ...failed, state, reason: null, retry_at: iso(this.hall.clock.now() + wait) };
+  }
+
+  private isTooOld(delivery: Delivery): boolean {
+    return this.hall.clock.now() - Date.parse(delivery.created_at) > DEADLINE_MS;
   }
 
   /** People hear of it once when a delivery is given up; of news that could not be delivered there is no news. */
   private async news(delivery: Delivery, row: MessageRow): Promise<Fact[]> {
-    if (delivery.state !== "dead" || row.message_type === "host") return [];
+    const lost = delivery.state === "dead" || delivery.state === "expired";
+    if (!lost || row.message_type === "host") return [];
     const chat = await this.hall.chats.byJid(delivery.chat_jid);
     if (!chat) return [];
     const elsewhere = {
@@ -141,33 +208,49 @@ export class Outbox {
     const text = `A message could not be delivered to ${delivery.address}: ${delivery.last_error ?? "no reason given"}`;
     return this.hall.hostMessages.facts(elsewhere, text, { delivery_id: delivery.id });
   }
-
-  private async settled(claim: Claim, work: Work, release: boolean, facts: Fact[]): Promise<boolean> {
-    const { lane, fence } = claim;
-    expectCommitted(
-      await this.hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts }),
-    );
-    return true;
-  }
-
-  private state(delivery: Delivery): Fact {
-    const { id, state, reason, external_id, attempts, last_error, retry_at } = delivery;
-    return {
-      type: "delivery_state",
-      id,
-      state,
-      reason,
-      external_id,
-      attempts,
-      last_error,
-      retry_at,
-      at: iso(this.hall.clock.now()),
-    };
-  }
 }
 
-function isOpen(delivery: Delivery): boolean {
-  return ["pending", "sending", "retry", "unknown"].includes(delivery.state);
+/** The delivery as it is now, to be written down. */
+export function deliveryState(delivery: Delivery, clock: Clock): Fact {
+  const { id, state, reason, external_id, attempts, last_error, retry_at } = delivery;
+  const at = iso(clock.now());
+  return { type: "delivery_state", id, state, reason, external_id, attempts, last_error, retry_at, at };
+}
+
+/** What the store is to find, so that nothing that happened meanwhile is overwritten. */
+export function seenAs({ id, state }: Delivery) {
+  return { type: "delivery", id, state } as const;
+}
+
+/** Has it work, so that it will be sent? */
+export function isOpen({ state }: Delivery): boolean {
+  return state === "pending" || state === "sending" || state === "retry" || state === "unknown";
+}
+
+/** Also true of one the operator sends again: how its last try ended may not have been known. */
+function mayHaveArrived({ state, attempts }: Delivery): boolean {
+  return state === "unknown" || state === "sending" || (state === "pending" && attempts > 0);
+}
+
+function unsure(error: unknown): SendResult {
+  const why = error instanceof Error ? error.message : String(error);
+  return { ok: false, retryAfter: "unknown", why };
+}
+
+/** How long a platform may take, by our own clock. `lost` rejects when that is over; `end` when it answered. */
+function patienceOf(clock: Clock, signal: AbortSignal) {
+  const over = new AbortController();
+  const answered = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  void clock.sleep(PATIENCE_MS, answered.signal).then(() => {
+    if (!answered.signal.aborted) over.abort(new Error(`no answer for ${PATIENCE_MS / 1000} s`));
+  });
+  const lost = new Promise<never>((_, reject) => {
+    if (either.aborted) reject(either.reason);
+    either.addEventListener("abort", () => reject(either.reason), { once: true });
+  });
+  lost.catch(() => {});
+  return { signal: either, lost, end: () => answered.abort() };
 }
 
 function outgoing(row: MessageRow, trace: Binding["trace"]): OutgoingMessage {
