@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "app/server": ["message", "gateway"],
   "app/client": ["message"],
   "app/web": ["message", "app/client"],
-  testing: [],
+  testing: ["message", "context", "provider"],
   "app/cli": [
     "message",
     "provider",

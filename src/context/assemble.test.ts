@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { AssistantMessage, type LLMMessage } from "../message/index.js";
 import { assemble } from "./assemble.js";
 import { escapeMarkers } from "./escape.js";
-import { CHAT, scene } from "./scene.js";
+import { CHAT, scene } from "../testing/scene.js";
 import { buildSessionContext } from "./session.js";
 
 const QUIET = { ...CHAT, time_zone: null };

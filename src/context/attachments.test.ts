@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AttachmentRow, LLMMessage } from "../message/index.js";
 import { assemble } from "./assemble.js";
-import { CHAT, scene } from "./scene.js";
+import { CHAT, scene } from "../testing/scene.js";
 
 const QUIET = { ...CHAT, time_zone: null };
 

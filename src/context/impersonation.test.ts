@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { AttachmentRow, LLMMessage } from "../message/index.js";
 import { assemble } from "./assemble.js";
-import { CHAT, type Scene, scene } from "./scene.js";
+import { CHAT, type Scene, scene } from "../testing/scene.js";
 
 /**
  * Promise 21: nobody can be impersonated in what the model reads. People, tools, files and summaries say whatever a

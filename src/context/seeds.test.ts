@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRow } from "../message/index.js";
 import { composeAttributionPrefix, composeEditNote, composeThreadContextBlock } from "./attribution.js";
-import { scene } from "./scene.js";
+import { scene } from "../testing/scene.js";
 import { formatMessagesForSdk } from "./sdk.js";
 
 /** The worked examples that this project grew from, with what they say a model reads. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { assemble } from "./assemble.js";
 import type { Assembled } from "./context.js";
-import { CHAT, type Scene, scene } from "./scene.js";
+import { CHAT, type Scene, scene } from "../testing/scene.js";
 
 /**
  * Promise 11: what is not for a model is in no request. Everything that must not leave carries a canary, everything

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { assemble } from "./assemble.js";
-import { CHAT, type Scene, scene } from "./scene.js";
+import { CHAT, type Scene, scene } from "../testing/scene.js";
 
 /** Until a declared break, what a model saw is a prefix of what it sees next, byte for byte. */
 const RUNS = process.env.LONGHAND_LONG ? 20_000 : 300;

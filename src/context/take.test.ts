@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fold } from "./fold.js";
-import { CHAT, scene } from "./scene.js";
+import { CHAT, scene } from "../testing/scene.js";
 import { takeMessages } from "./take.js";
 
 const rowsOf = (fill: (chat: ReturnType<typeof scene>) => void) => {

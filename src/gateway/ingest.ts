@@ -132,7 +132,7 @@ function rowOf(hall: Hall, chat: Chat, { body, role }: Arrival, options: IngestO
       ? { key: options.idempotencyKey, body_sha256: sha256(JSON.stringify(body)) }
       : null,
     untaken: true,
-    thread_id: separateThread(chat, metadata),
+    thread_id: separateThread(chat, metadata, originOf(metadata, options.address ?? null)),
   });
 }
 
@@ -319,9 +319,11 @@ async function repliesToUs(hall: Hall, metadata: IngestMessageMetadata, origin: 
   return message?.sender === "bot";
 }
 
-function separateThread(chat: Chat, metadata: IngestMessageMetadata): string {
+function separateThread(chat: Chat, metadata: IngestMessageMetadata, origin: Origin): string {
   const thread = metadata.thread_id ?? null;
   if (thread === null) return "";
-  const binding = chat.bindings.find((bound) => bound.channel === metadata.source);
+  const binding = chat.bindings.find((bound) =>
+    origin.address === null ? bound.channel === origin.source : bound.address === origin.address,
+  );
   return binding?.threads === "separate" ? thread : "";
 }

@@ -7,7 +7,7 @@ import {
   eventStream,
   type ServerScript,
   startChatCompletionsServer,
-} from "./chatCompletionsServer.js";
+} from "../testing/chatCompletionsServer.js";
 import type { Model, ModelEvent, ModelRequest } from "./codec.js";
 import { model } from "./model.js";
 

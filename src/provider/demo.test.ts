@@ -7,7 +7,7 @@ import {
   UserMessage,
 } from "../message/index.js";
 import { call, encode, send } from "./call.js";
-import { brokenRules } from "./chatCompletionsRules.js";
+import { brokenRules } from "../testing/chatCompletionsRules.js";
 import type { ModelEvent, ModelRequest, ToolDefinition } from "./codec.js";
 import { model } from "./model.js";
 

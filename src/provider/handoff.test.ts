@@ -12,7 +12,7 @@ import {
   UserMessage,
 } from "../message/index.js";
 import { encode } from "./call.js";
-import { brokenRules } from "./chatCompletionsRules.js";
+import { brokenRules } from "../testing/chatCompletionsRules.js";
 import type { EncodedRequest } from "./codec.js";
 import { model } from "./model.js";
 

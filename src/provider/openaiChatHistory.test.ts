@@ -9,7 +9,7 @@ import type {
 } from "../message/index.js";
 import { Usage } from "../message/index.js";
 import { encode } from "./call.js";
-import { brokenRules, type RuleSwitches } from "./chatCompletionsRules.js";
+import { brokenRules, type RuleSwitches } from "../testing/chatCompletionsRules.js";
 import type { Model, ModelRequest } from "./codec.js";
 import { model } from "./model.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chunk, eventStream } from "./chatCompletionsServer.js";
+import { chunk, eventStream } from "../testing/chatCompletionsServer.js";
 import type { Decoded, ModelDelta, ModelOptions } from "./index.js";
 import { model } from "./model.js";
 import { openaiChat } from "./openaiChat.js";

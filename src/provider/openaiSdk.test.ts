@@ -17,7 +17,7 @@ import {
   chunk,
   eventStream,
   startChatCompletionsServer,
-} from "./chatCompletionsServer.js";
+} from "../testing/chatCompletionsServer.js";
 import { model } from "./model.js";
 
 /** The vendor's own client is the judge: it reads the same streams from the same server, and its types read our bodies. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Chat, ChatPatch, NewChat } from "../../../message/index.js";
+import { Chat, ChatPatch, MessageRow, NewChat } from "../../../message/index.js";
 import type { ChatResult } from "../../../gateway/index.js";
 import { listOf, limit, page } from "../paging.js";
 import { invalid, Problem, parsed, unknown } from "../problem.js";
@@ -109,7 +109,7 @@ export const chatRoutes: Route[] = [
     summary: "A host message: for people, never for a model",
     scope: "operate",
     body: HostBody,
-    answers: { status: 201, schema: z.object({ id: z.string() }) },
+    answers: { status: 201, schema: MessageRow },
     handle: async ({ gateway }, { params, body }) => {
       const row = await gateway.postHost(params.jid ?? "", parsed(HostBody, body).content);
       if (!row) throw unknown("chat");
@@ -122,7 +122,7 @@ export const chatRoutes: Route[] = [
     summary: "A custom entry on the tree, never for a model",
     scope: "operate",
     body: CustomBody,
-    answers: { status: 201, schema: z.object({ id: z.string() }) },
+    answers: { status: 201, schema: z.object({ id: z.string(), custom_type: z.string() }) },
     handle: async ({ gateway }, { params, body }) => {
       const { custom_type, content } = parsed(CustomBody, body);
       const id = await gateway.postCustom(params.jid ?? "", custom_type, content);

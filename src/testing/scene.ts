@@ -1,7 +1,7 @@
 import type { CallEnvelope, MessageRow } from "../message/index.js";
-import type { AnsweredCall, ContextChat, ContextInput, PathEntry } from "./context.js";
-import type { Label } from "./labels.js";
-import { takeMessages } from "./take.js";
+import type { AnsweredCall, ContextChat, ContextInput, PathEntry } from "../context/context.js";
+import type { Label } from "../context/labels.js";
+import { takeMessages } from "../context/take.js";
 
 /** Made-up conversations for tests. Ids and times count up, so that every run is the same. */
 

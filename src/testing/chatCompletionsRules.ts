@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from "./json.js";
+import { isRecord, parseJson } from "../provider/json.js";
 
 /** Which of the rules that servers differ in are enforced. */
 export type RuleSwitches = {
