@@ -85,7 +85,17 @@ export function cursorOf(position: number): string {
   return String(position).padStart(CURSOR_DIGITS, "0");
 }
 
+/** Could this be a cursor of ours? `0` is the beginning. */
+export function isCursor(text: string): boolean {
+  return text === "0" || /^\d{16}$/.test(text);
+}
+
 /** The place a cursor names. One we did not make reads from the start: twice is better than never. */
 export function positionOf(cursor: string | null): number {
-  return cursor !== null && /^\d{16}$/.test(cursor) ? Number(cursor) : 0;
+  return cursor !== null && isCursor(cursor) ? Number(cursor) : 0;
+}
+
+/** Below zero when the first cursor names the earlier place. */
+export function compareCursors(a: string, b: string): number {
+  return positionOf(a) - positionOf(b);
 }

@@ -15,6 +15,8 @@ import type {
   TerminalOutcome,
 } from "../message/index.js";
 
+export { compareCursors, isCursor } from "./events.js";
+
 /**
  * Where words are kept. Facts are written by one call, all or nothing; work is claimed under a lease.
  * Every implementation passes the suite in `contract.ts`.
