@@ -1,13 +1,37 @@
-import type { EventType, LoggedEvent } from "../message/index.js";
+import type { Chat, Delivery, EventType, LoggedEvent, MessageRow, Outcome } from "../message/index.js";
 import { StoreUnavailable } from "../store/store.js";
 import type { Hall } from "./hall.js";
+import { Line } from "./line.js";
 import type { LiveDelta, Snapshot } from "./live.js";
 import { outcomeOf } from "./outcomes.js";
 
 /** An event as a screen gets it. `cursor` is null for what is not stored and not replayed. */
-export type StreamEvent = { cursor: string | null; type: EventType; chat_jid: string; data: string };
+export type StreamEvent = {
+  cursor: string | null;
+  type: EventType;
+  chat_jid: string;
+  data: string;
+  /** The turn or the call that is over with this event: what it streamed is not told after it. */
+  ends: string | null;
+};
 
 type Subscriber = (event: StreamEvent) => void;
+
+/** What an event is about, as it is now; null when it has been erased since. */
+type Details = {
+  message?: MessageRow | null;
+  outcome?: Outcome | null;
+  delivery?: Delivery | null;
+  chat?: Chat | null;
+};
+
+type StreamOptions = {
+  after: string | null;
+  chatJid: string | null;
+  push: Subscriber;
+  drained: () => Promise<void>;
+  signal: AbortSignal;
+};
 
 const PAGE = 200;
 
@@ -41,47 +65,68 @@ export class EventHub {
    * Everything after a cursor, then everything to come, until the signal fires. While it catches up, a slow reader is
    * waited for: `drained` resolves when it has taken what was pushed. What happens later does not wait for anybody.
    */
-  async stream(options: {
-    after: string | null;
-    chatJid: string | null;
-    push: Subscriber;
-    drained: () => Promise<void>;
-    signal: AbortSignal;
-  }): Promise<void> {
-    const { chatJid, push, signal } = options;
-    let last = options.after;
-    let waiting: StreamEvent[] | null = [];
-    const deliver = (event: StreamEvent) => {
-      if (event.cursor !== null) {
-        if (last !== null && compareCursors(event.cursor, last) <= 0) return;
-        last = event.cursor;
-      }
-      if (chatJid === null || event.chat_jid === chatJid) push(event);
-    };
-    const subscriber: Subscriber = (event) => (waiting ? waiting.push(event) : deliver(event));
-    await this.join(subscriber);
+  async stream(options: StreamOptions): Promise<void> {
+    const { after, chatJid, push, signal } = options;
+    const line = new Line(after, chatJid, push);
+    await this.join(line.hear);
     try {
-      for (const snapshot of this.hall.live.snapshots(chatJid))
-        push(snapshotEvent(snapshot, this.hall.clock.now()));
       for (;;) {
-        const page = await this.hall.store.read.events({ after: last, chat_jid: chatJid, limit: PAGE });
-        for (const event of page) {
-          if (signal.aborted) return;
-          deliver(await this.render(event));
-          await options.drained();
-        }
-        if (page.length < PAGE || signal.aborted) break;
+        line.keep();
+        await this.catchUp(line, options);
+        if (signal.aborted) return;
+        const over = await this.over(chatJid);
+        // From here to the end in one step: a delta is in the snapshot or comes after it, never both.
+        const meanwhile = line.goLive();
+        if (!meanwhile) continue;
+        for (const { ends } of meanwhile) if (ends !== null) over.add(ends);
+        for (const snapshot of this.running(chatJid, over))
+          push(snapshotEvent(snapshot, this.hall.clock.now()));
+        break;
       }
-      for (const event of waiting) deliver(event);
-      waiting = null;
       await aborted(signal);
     } finally {
-      this.subscribers.delete(subscriber);
+      this.subscribers.delete(line.hear);
     }
   }
 
+  private async catchUp(line: Line, { chatJid, drained, signal }: StreamOptions): Promise<void> {
+    for (;;) {
+      const page = await this.hall.store.read.events({ after: line.last, chat_jid: chatJid, limit: PAGE });
+      for (const event of page) {
+        if (signal.aborted) return;
+        line.tell(await this.render(event));
+        await drained();
+      }
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /** Turns and calls that still stream here, although the store has their end: it may be told already. */
+  private async over(chatJid: string | null): Promise<Set<string>> {
+    const { read } = this.hall.store;
+    const over = new Set<string>();
+    for (const { turn_id, call_id } of this.hall.live.snapshots(chatJid)) {
+      const turn = await read.turn(turn_id);
+      if (turn && turn.status !== "running") over.add(turn_id);
+      const call = await read.call(call_id);
+      if (call && call.status !== "running") over.add(call_id);
+    }
+    return over;
+  }
+
+  private running(chatJid: string | null, over: ReadonlySet<string>): Snapshot[] {
+    return this.hall.live
+      .snapshots(chatJid)
+      .filter(({ turn_id }) => !over.has(turn_id))
+      .map((snapshot) => (over.has(snapshot.call_id) ? { ...snapshot, parts: [] } : snapshot));
+  }
+
   private async join(subscriber: Subscriber): Promise<void> {
-    if (this.subscribers.size === 0) this.tail = await this.now();
+    if (this.subscribers.size === 0) {
+      const now = await this.now();
+      // Another stream may have joined meanwhile; what it is about to be told must not be skipped.
+      if (this.subscribers.size === 0) this.tail = now;
+    }
     this.subscribers.add(subscriber);
     this.wake();
   }
@@ -121,11 +166,13 @@ export class EventHub {
   private async render(event: LoggedEvent): Promise<StreamEvent> {
     const { cursor, type, chat_jid, at, refs } = event;
     const details = await this.details(event);
-    return { cursor, type, chat_jid, data: JSON.stringify({ type, chat_jid, at, ...refs, ...details }) };
+    const ends = type === "turn.ended" ? refs.turn_id : details.message?.call_id;
+    const data = JSON.stringify({ type, chat_jid, at, ...refs, ...details });
+    return { cursor, type, chat_jid, data, ends: ends ?? null };
   }
 
   /** The log holds references; the words are looked up when they are shown, so that an erased word stays erased. */
-  private async details({ type, chat_jid, refs }: LoggedEvent): Promise<Record<string, unknown>> {
+  private async details({ type, chat_jid, refs }: LoggedEvent): Promise<Details> {
     const { read } = this.hall.store;
     switch (type) {
       case "message":
@@ -145,19 +192,9 @@ export class EventHub {
   }
 }
 
-/** Cursors are decimal numbers to us and opaque to everybody else. */
-export function compareCursors(a: string, b: string): number {
-  return Number(a) - Number(b);
-}
-
-/** Could this be a cursor of ours? `0` is the beginning. */
-export function isCursor(text: string): boolean {
-  return text === "0" || /^\d{16}$/.test(text);
-}
-
 function deltaEvent({ chat_jid, ...delta }: LiveDelta, now: number): StreamEvent {
   const data = JSON.stringify({ type: "turn.delta", chat_jid, at: new Date(now).toISOString(), ...delta });
-  return { cursor: null, type: "turn.delta", chat_jid, data };
+  return { cursor: null, type: "turn.delta", chat_jid, data, ends: null };
 }
 
 function snapshotEvent({ chat_jid, ...snapshot }: Snapshot, now: number): StreamEvent {
@@ -167,7 +204,7 @@ function snapshotEvent({ chat_jid, ...snapshot }: Snapshot, now: number): Stream
     at: new Date(now).toISOString(),
     ...snapshot,
   });
-  return { cursor: null, type: "turn.snapshot", chat_jid, data };
+  return { cursor: null, type: "turn.snapshot", chat_jid, data, ends: null };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,10 +1,10 @@
 export { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 export type { ChatResult } from "./chats.js";
 export { type Clock, systemClock } from "./clock.js";
-export { compareCursors, type EventHub, isCursor, type StreamEvent } from "./events.js";
+export type { EventHub, StreamEvent } from "./events.js";
 export { createGateway, DEFAULT_LIMITS, type Gateway, type GatewayOptions } from "./gateway.js";
 export type { FoundModel, GatewayLimits, Log, NoticeSource } from "./hall.js";
 export type { IngestOptions, IngestResult } from "./ingest.js";
 export type { Preview, PreviewResult } from "./preview.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";
-export { StoreUnavailable } from "../store/store.js";
+export { isCursor, StoreUnavailable } from "../store/store.js";

@@ -10,27 +10,35 @@ export type LiveDelta = {
   delta: string;
 };
 
-/** What a running answer has said so far. */
+/** What a running turn is saying: nothing while a tool is at work; `call_id` is then its latest call, "" before any. */
 export type Snapshot = { chat_jid: string; turn_id: string; call_id: string; parts: PartialPart[] };
 
-type Running = {
-  turn_id: string;
-  call_id: string;
-  parts: Map<number, { type: "text" | "thinking"; pieces: string[] }>;
-};
+type Speaker = Omit<Snapshot, "parts">;
+type Answer = Speaker & { parts: Map<number, { type: "text" | "thinking"; pieces: string[] }> };
 
-/** The words of running answers, in memory while they stream. */
+/** The turns that run here and the words of their answers, in memory while they stream. */
 export class Live {
-  private readonly running = new Map<string, Running>();
+  private readonly turns = new Map<string, Speaker>();
+  private readonly answers = new Map<string, Answer>();
   private readonly listeners = new Set<(delta: LiveDelta) => void>();
 
+  /** A turn runs from now on, whether or not an answer of it streams. */
+  beginTurn(chatJid: string, turnId: string): void {
+    this.turns.set(turnId, { chat_jid: chatJid, turn_id: turnId, call_id: "" });
+  }
+
+  endTurn(turnId: string): void {
+    this.turns.delete(turnId);
+  }
+
   begin(chatJid: string, turnId: string, callId: string): void {
-    this.running.set(callId, { turn_id: turnId, call_id: callId, parts: new Map() });
-    this.chatOfCall.set(callId, chatJid);
+    const speaker = { chat_jid: chatJid, turn_id: turnId, call_id: callId };
+    this.answers.set(callId, { ...speaker, parts: new Map() });
+    if (this.turns.has(turnId)) this.turns.set(turnId, speaker);
   }
 
   push(delta: LiveDelta): void {
-    const answer = this.running.get(delta.call_id);
+    const answer = this.answers.get(delta.call_id);
     if (!answer) return;
     const part = answer.parts.get(delta.part) ?? { type: delta.kind, pieces: [] };
     part.pieces.push(delta.delta);
@@ -39,35 +47,30 @@ export class Live {
   }
 
   end(callId: string): void {
-    this.running.delete(callId);
-    this.chatOfCall.delete(callId);
+    this.answers.delete(callId);
   }
 
   parts(callId: string): PartialPart[] {
-    const answer = this.running.get(callId);
+    const answer = this.answers.get(callId);
     return answer ? partsOf(answer) : [];
   }
 
-  /** Running answers, of one chat or of all. */
+  /** Running turns with what they are saying, of one chat or of all. */
   snapshots(chatJid: string | null): Snapshot[] {
-    return [...this.running.values()]
-      .map((answer) => ({
-        chat_jid: this.chatOfCall.get(answer.call_id) ?? "",
-        turn_id: answer.turn_id,
-        call_id: answer.call_id,
-        parts: partsOf(answer),
-      }))
-      .filter((snapshot) => chatJid === null || snapshot.chat_jid === chatJid);
+    const answers = [...this.answers.values()].map((answer) => ({ ...answer, parts: partsOf(answer) }));
+    const speaking = new Set(answers.map((answer) => answer.turn_id));
+    const silent = [...this.turns.values()].filter((turn) => !speaking.has(turn.turn_id));
+    return [...answers, ...silent.map((turn) => ({ ...turn, parts: [] }))].filter(
+      (snapshot) => chatJid === null || snapshot.chat_jid === chatJid,
+    );
   }
 
   listen(listener: (delta: LiveDelta) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
-
-  private readonly chatOfCall = new Map<string, string>();
 }
 
-function partsOf(answer: Running): PartialPart[] {
+function partsOf(answer: Answer): PartialPart[] {
   return [...answer.parts].map(([part, { type, pieces }]) => ({ part, type, content: pieces.join("") }));
 }
