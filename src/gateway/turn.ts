@@ -54,6 +54,7 @@ export async function runTurn(
     left,
   );
   hall.log("info", "turn.started", { chat: chat.jid, turn: state.turn.id, message: trigger.id });
+  hall.live.beginTurn(chat.jid, state.turn.id);
   const host = new TurnHost(hall, state);
   try {
     const { steps, attempts } = hall.limits;
@@ -61,6 +62,7 @@ export async function runTurn(
     await conclude(hall, host, state, end);
   } finally {
     await host.close();
+    hall.live.endTurn(state.turn.id);
   }
 }
 
