@@ -1,41 +1,72 @@
 import type { AttachmentRow, MessageRow } from "../message/index.js";
-import type { Fact } from "../store/store.js";
-import { fetchOutside } from "./fetchOutside.js";
+import type { Claim } from "../store/store.js";
+import { type Fetched, fetchOutside } from "./fetchOutside.js";
 import type { Hall } from "./hall.js";
 import { NOT_FETCHED } from "./ingest.js";
 import { sha256 } from "./rows.js";
+import { expectCommitted, leaseOf } from "./turnState.js";
 
-/** Fetch what these messages only pointed to, and keep it, before a turn first uses it. */
-export async function fetchAttachments(hall: Hall, rows: MessageRow[]): Promise<MessageRow[]> {
-  return Promise.all(rows.map((row) => (row.attachments.some(isWaiting) ? fetchForRow(hall, row) : row)));
+/** One turn's downloads at once: each may be as large as the limit allows. */
+const AT_ONCE = 4;
+
+type Waiting = { row: MessageRow; index: number; attachment: AttachmentRow; url: string };
+
+/**
+ * Fetch what these messages only pointed to, and keep it, before a turn first uses it. Each is kept as soon as it is
+ * there, by who holds the claim; what cannot be had says why, and is no reason for the turn to fail.
+ */
+export async function fetchAttachments(
+  hall: Pick<Hall, "store">,
+  rows: MessageRow[],
+  claim: Claim | null = null,
+  fetch: (url: string) => Promise<Fetched> = fetchOutside,
+): Promise<MessageRow[]> {
+  const fetched = new Map<AttachmentRow, AttachmentRow>();
+  const waiting = rows.flatMap(waitingOf).values();
+  const worker = async () => {
+    for (const { row, index, attachment, url } of waiting) {
+      const answer = await fetch(url).catch(failed);
+      const kept = attachmentAfter(attachment, answer);
+      const bytes = answer.ok ? answer.bytes : null;
+      const result = await hall.store.commit({
+        expect: claim ? [leaseOf(claim)] : [],
+        facts: [
+          { type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index, attachment: kept, bytes },
+        ],
+      });
+      expectCommitted(result);
+      fetched.set(attachment, kept);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return rows.map((row) => ({
+    ...row,
+    attachments: row.attachments.map((attachment) => fetched.get(attachment) ?? attachment),
+  }));
 }
 
-function isWaiting(attachment: AttachmentRow): boolean {
-  return attachment.url !== null && attachment.sha256 === null && attachment.reason === NOT_FETCHED;
-}
-
-async function fetchForRow(hall: Hall, row: MessageRow): Promise<MessageRow> {
-  const fetched = await Promise.all(row.attachments.map((attachment) => fetchOne(attachment)));
-  const facts = fetched.flatMap(({ attachment, bytes, changed }, index): Fact[] =>
-    changed
-      ? [{ type: "attachment", chat_jid: row.chat_jid, message_id: row.id, index, attachment, bytes }]
+/** Of a deleted message nothing is fetched: no turn will use it. */
+function waitingOf(row: MessageRow): Waiting[] {
+  if (row.deleted_at !== null) return [];
+  return row.attachments.flatMap((attachment, index) =>
+    attachment.url !== null && attachment.sha256 === null && attachment.reason === NOT_FETCHED
+      ? [{ row, index, attachment, url: attachment.url }]
       : [],
   );
-  await hall.store.commit({ facts });
-  return { ...row, attachments: fetched.map(({ attachment }) => attachment) };
 }
 
-async function fetchOne(attachment: AttachmentRow) {
-  if (!isWaiting(attachment) || attachment.url === null) return { attachment, bytes: null, changed: false };
-  const fetched = await fetchOutside(attachment.url);
-  if (!fetched.ok) return { attachment: { ...attachment, reason: fetched.why }, bytes: null, changed: true };
-  const { bytes } = fetched;
-  const kept: AttachmentRow = {
+function failed(error: unknown): Fetched {
+  return { ok: false, why: error instanceof Error ? error.message : String(error) };
+}
+
+function attachmentAfter(attachment: AttachmentRow, answer: Fetched): AttachmentRow {
+  if (!answer.ok) return { ...attachment, reason: answer.why };
+  const { bytes } = answer;
+  return {
     ...attachment,
     state: "delivered",
     reason: null,
     size: bytes.length,
     sha256: sha256(bytes),
   };
-  return { attachment: kept, bytes, changed: true };
 }

@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
 /** Bytes from a stranger's URL, or why there are none. */
-export type Fetched = { ok: true; bytes: Uint8Array; mimeType: string | null } | { ok: false; why: string };
+export type Fetched = { ok: true; bytes: Uint8Array } | { ok: false; why: string };
 
 export type FetchLimits = { bytes: number; ms: number; redirects: number };
 export const FETCH_LIMITS: FetchLimits = { bytes: 20 * 1024 * 1024, ms: 15_000, redirects: 3 };
@@ -42,7 +42,10 @@ for (const [network, prefix] of [
   INSIDE.addSubnet(network, prefix, "ipv6");
 }
 
-/** May we connect there on a stranger's word? */
+/** May we connect to this IP address on a stranger's word? */
+export type AddressCheck = (address: string) => boolean;
+
+/** Only what lies outside: no private, loopback, link-local or reserved network. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !INSIDE.check(address, "ipv4");
@@ -54,49 +57,64 @@ export function isPublicAddress(address: string): boolean {
  * Fetch what a URL in a message points to. Private, loopback and link-local targets are refused by the address
  * actually connected to, after every redirect, so neither DNS nor a redirect can lead us inside.
  */
-export async function fetchOutside(url: string, limits: FetchLimits = FETCH_LIMITS): Promise<Fetched> {
+export async function fetchOutside(
+  url: string,
+  limits: FetchLimits = FETCH_LIMITS,
+  allowed: AddressCheck = isPublicAddress,
+): Promise<Fetched> {
   const signal = AbortSignal.timeout(limits.ms);
   let target = url;
   for (let hop = 0; hop <= limits.redirects; hop++) {
-    const checked = checkUrl(target);
+    const checked = checkUrl(target, allowed);
     if (typeof checked === "string") return { ok: false, why: checked };
-    const answer = await get(checked, limits, signal);
+    const answer = await get(checked, limits, allowed, signal);
     if (!("redirect" in answer)) return answer;
+    if (!URL.canParse(answer.redirect, checked.href)) return { ok: false, why: "redirected to no URL" };
     target = new URL(answer.redirect, checked).href;
   }
   return { ok: false, why: `more than ${limits.redirects} redirects` };
 }
 
-function checkUrl(text: string): URL | string {
+const INSIDE_WHY = "the address is inside a private network";
+
+function checkUrl(text: string, allowed: AddressCheck): URL | string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) return "not an http(s) URL";
   if (url.username || url.password) return "a URL with a password in it is not fetched";
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 && !isPublicAddress(host)) return "the address is inside a private network";
+  if (isIP(host) !== 0 && !allowed(host)) return INSIDE_WHY;
   return url;
 }
 
 /** Resolves names itself, so that the address we checked is the address we connect to. */
-const publicLookup: LookupFunction = (hostname, options, done) => {
-  dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return done(error, "");
-    const first = addresses[0];
-    if (!first || addresses.some(({ address }) => !isPublicAddress(address))) {
-      return done(new Error("the address is inside a private network"), "");
-    }
-    if (options.all) return done(null, addresses);
-    done(null, first.address, first.family);
-  });
-};
+function checkedLookup(allowed: AddressCheck): LookupFunction {
+  return (hostname, options, done) => {
+    dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return done(error, "");
+      const first = addresses[0];
+      if (!first || addresses.some(({ address }) => !allowed(address))) {
+        return done(new Error(INSIDE_WHY), "");
+      }
+      if (options.all) return done(null, addresses);
+      done(null, first.address, first.family);
+    });
+  };
+}
 
-function get(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<Fetched | { redirect: string }> {
+function get(
+  url: URL,
+  limits: FetchLimits,
+  allowed: AddressCheck,
+  signal: AbortSignal,
+): Promise<Fetched | { redirect: string }> {
   return new Promise((resolve) => {
     const fail = (error: Error) =>
       resolve({ ok: false, why: signal.aborted ? "it took too long" : error.message });
     const begin = url.protocol === "https:" ? httpsRequest : httpRequest;
     const outgoing: ClientRequest = begin(
       url,
-      { lookup: publicLookup, signal, headers: { accept: "*/*" } },
+      // A connection of its own: one that somebody else opened and left in a pool was never checked.
+      { lookup: checkedLookup(allowed), agent: false, signal, headers: { accept: "*/*" } },
       (incoming) => {
         const status = incoming.statusCode ?? 0;
         const location = incoming.headers.location;
@@ -126,6 +144,5 @@ async function collect(incoming: IncomingMessage, limits: FetchLimits): Promise<
     }
     chunks.push(chunk);
   }
-  const type = incoming.headers["content-type"]?.split(";")[0]?.trim() ?? null;
-  return { ok: true, bytes: new Uint8Array(Buffer.concat(chunks)), mimeType: type };
+  return { ok: true, bytes: new Uint8Array(Buffer.concat(chunks)) };
 }
