@@ -1,4 +1,4 @@
-import { createServer, get, type RequestListener, type Server } from "node:http";
+import { createServer, get, globalAgent, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { FETCH_LIMITS, fetchOutside, isPublicAddress } from "./fetchOutside.js";
@@ -94,9 +94,9 @@ describe("what a stranger's URL can make us fetch", () => {
   it("is nothing behind a connection that somebody else left open", async () => {
     const { port, asked } = await serve((_, response) => response.end("secret"));
     await new Promise<void>((resolve) => {
-      get(`http://localhost:${port}/ours`, { family: 4 }, (incoming) => incoming.resume().on("end", resolve));
+      get(`http://localhost:${port}/ours`, (incoming) => incoming.resume().on("close", resolve));
     });
-    await new Promise((resolve) => setImmediate(resolve));
+    expect(Object.keys(globalAgent.freeSockets)).toContain(`localhost:${port}:`);
     expect(await fetchOutside(`http://localhost:${port}/theirs`, QUICK)).toEqual(INSIDE);
     expect(asked).toEqual(["/ours"]);
   });
