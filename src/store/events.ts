@@ -12,10 +12,8 @@ export type DeliveryOf = Pick<Delivery, "chat_jid" | "message_id">;
  */
 export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): NewEvent[] {
   switch (fact.type) {
-    case "message": {
-      const { id, chat_jid, message_type, timestamp } = fact.message;
-      return [event(message_type === "host" ? "host" : "message", chat_jid, timestamp, { message_id: id })];
-    }
+    case "message":
+      return [messageEvent(fact.message)];
     case "inbound": {
       const { chat_jid, message_id, outcome } = fact.inbound;
       return outcome === "pending" ? [] : [event("outcome", chat_jid, at, { message_id })];
@@ -60,6 +58,17 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
     case "token_removed":
       return [];
   }
+}
+
+/** What the log says about a message. */
+export function messageEvent(message: {
+  id: string;
+  chat_jid: string;
+  message_type: string;
+  timestamp: string;
+}): NewEvent {
+  const { id, chat_jid, message_type, timestamp } = message;
+  return event(message_type === "host" ? "host" : "message", chat_jid, timestamp, { message_id: id });
 }
 
 /** The time of a batch, for facts that carry none: that of the first fact that does. */

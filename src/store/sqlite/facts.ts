@@ -1,3 +1,4 @@
+import { messageEvent, type NewEvent } from "../events.js";
 import type { Prepare } from "./driver.js";
 import type { Numbers } from "./numbers.js";
 import { addWork } from "./lanes.js";
@@ -34,7 +35,9 @@ function applyFact(prepare: Prepare, numbers: Numbers, fact: PackedFact, written
     case "message": {
       const seq = insertMessage(prepare, numbers, fact);
       if (typeof seq !== "number") return seq;
-      written.push({ id: fact[1], chat_jid: fact[2], seq });
+      const [, id, chat_jid] = fact;
+      written.push({ id, chat_jid, seq });
+      log(prepare, messageEvent({ id, chat_jid, message_type: fact[8], timestamp: fact[6] }));
       return null;
     }
     case "inbound":
@@ -119,7 +122,12 @@ function insertDelivery(prepare: Prepare, [, id, ...rest]: PackedDelivery): Refu
   return changes === 0 ? conflict(`there is already a delivery ${id}`) : null;
 }
 
-export function logEvent(prepare: Prepare, [, chat_jid, type, at, refs]: PackedEvent): void {
+/** Write what the log says. */
+export function log(prepare: Prepare, { chat_jid, type, at, refs }: NewEvent): void {
+  logEvent(prepare, ["event", chat_jid, type, at, JSON.stringify(refs)]);
+}
+
+function logEvent(prepare: Prepare, [, chat_jid, type, at, refs]: PackedEvent): void {
   prepare("INSERT INTO events (chat_jid, type, at, refs) VALUES (?, ?, ?, ?)").run(chat_jid, type, at, refs);
 }
 

@@ -18,8 +18,11 @@ export function pack(facts: readonly Fact[]): Packed {
   const at = timeOf(facts);
   for (const fact of facts) {
     packFact(fact, packed);
-    // The writer looks up which chat a delivery belongs to, and logs the change of its state itself.
-    if (fact.type === "delivery_state") packed.logged = true;
+    // The writer logs messages itself, which saves the way, and deliveries, because it knows their chat.
+    if (fact.type === "message" || fact.type === "delivery_state") {
+      packed.logged = true;
+      continue;
+    }
     for (const event of eventsOf(fact, at, null)) {
       packed.facts.push(["event", event.chat_jid, event.type, event.at, JSON.stringify(event.refs)]);
       packed.logged = true;

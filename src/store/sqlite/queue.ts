@@ -9,6 +9,9 @@ export type QueueLimits = { operations: number; bytes: number };
 type Waiting = { bytes: number; resolve(result: OpResult): void; reject(error: Error): void };
 type Parcel = { ops: Op[]; waiting: Waiting[] };
 
+/** Operations that travel together at most: the thread can begin with the first while the next are being packed. */
+const PARCEL = 32;
+
 export type Queue = {
   /** Hand an operation to the writer. Resolves with what came of it, once that is durable. */
   run(op: Op, bytes: number): Promise<OpResult>;
@@ -16,8 +19,8 @@ export type Queue = {
 };
 
 /**
- * Operations on their way to the writing thread. Those of one turn of the event loop travel in one parcel; the thread
- * takes all parcels that arrived while it waited for the disk as one transaction, and answers in their order.
+ * Operations on their way to the writing thread. Those of one turn of the event loop travel in parcels; the thread
+ * takes all parcels that arrived while it was busy as one transaction, and answers in their order.
  */
 export async function openQueue(
   options: WorkerOptions,
@@ -71,6 +74,7 @@ export async function openQueue(
   const flush = async (): Promise<void> => {
     const parcel = next;
     next = { ops: [], waiting: [] };
+    if (parcel.ops.length === 0) return;
     try {
       const to = await running();
       to.busy(true);
@@ -89,6 +93,7 @@ export async function openQueue(
       if (next.ops.length === 0) setImmediate(flush);
       next.ops.push(op);
       next.waiting.push({ bytes: size, resolve, reject });
+      if (next.ops.length === PARCEL) void flush();
     });
 
   const run: Queue["run"] = (op, size) => {

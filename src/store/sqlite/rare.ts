@@ -4,7 +4,7 @@ import { endCall, keepPartial, startCall } from "./calls.js";
 import { keepChat, keepLabel, keepToken, knock, removeChat } from "./chats.js";
 import type { Prepare } from "./driver.js";
 import { outcomeOf } from "./expect.js";
-import { conflict, logEvent } from "./facts.js";
+import { conflict, log } from "./facts.js";
 import { markStale } from "./indexer.js";
 import { hastenLane } from "./lanes.js";
 import { text } from "./columns.js";
@@ -112,9 +112,7 @@ function moveDelivery(prepare: Prepare, fact: Of<"delivery_state">): Refusal | n
   ).get(fact.state, fact.reason, fact.external_id, fact.attempts, fact.last_error, fact.retry_at, fact.id);
   if (!row) return conflict(`there is no delivery ${fact.id}`);
   const delivery: DeliveryOf = { chat_jid: text(row.chat_jid), message_id: text(row.message_id) };
-  for (const event of eventsOf(fact, fact.at, delivery)) {
-    logEvent(prepare, ["event", event.chat_jid, event.type, event.at, JSON.stringify(event.refs)]);
-  }
+  for (const event of eventsOf(fact, fact.at, delivery)) log(prepare, event);
   return null;
 }
 

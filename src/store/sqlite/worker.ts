@@ -35,16 +35,31 @@ function main(port: MessagePort, options: WorkerOptions): void {
   };
 
   port.on("message", (first: Op[]) => {
-    const parcels = collect(port, first);
-    const writes = parcels.flat().filter((op): op is WriteOp => op[0] !== "close");
-    const results = writes.length > 0 ? runGroup(db, writes) : [];
-    const inOrder = results.values();
-    const next = (): OpResult => inOrder.next().value ?? ["failed", "the writer gave no result"];
-    post(["results", parcels.map((ops) => ops.map((op) => (op[0] === "close" ? close() : next())))]);
+    const parcels = [first];
+    let size = first.length;
+    const more = (): WriteOp[] | null => {
+      const came = size < GROUP ? nextParcel(port) : null;
+      if (!came) return null;
+      parcels.push(came);
+      size += came.length;
+      return came.filter(isWrite);
+    };
+    const results = runGroup(db, first.filter(isWrite), more).values();
+    const next = (): OpResult => results.next().value ?? ["failed", "the writer gave no result"];
+    post(["results", parcels.map((ops) => ops.map((op) => (isWrite(op) ? next() : close())))]);
     if (open) idle.later();
   });
   post(["open"]);
   idle.later();
+}
+
+function isWrite(op: Op): op is WriteOp {
+  return op[0] !== "close";
+}
+
+function nextParcel(port: MessagePort): Op[] | null {
+  const came: { message: Op[] } | undefined = receiveMessageOnPort(port);
+  return came?.message ?? null;
 }
 
 function opened(open: () => Database, post: (message: FromWorker) => void): Database | null {
@@ -55,19 +70,6 @@ function opened(open: () => Database, post: (message: FromWorker) => void): Data
     post(["not_open", why, unavailability(error) !== null]);
     return null;
   }
-}
-
-/** The parcel that came, and those that came after it while we were busy. */
-function collect(port: MessagePort, first: Op[]): Op[][] {
-  const parcels = [first];
-  let size = first.length;
-  while (size < GROUP) {
-    const more: { message: Op[] } | undefined = receiveMessageOnPort(port);
-    if (!more) break;
-    parcels.push(more.message);
-    size += more.message.length;
-  }
-  return parcels;
 }
 
 /**

@@ -10,18 +10,28 @@ import type { Op, OpResult, PackedFact, Refusal } from "./wire.js";
 export type WriteOp = Exclude<Op, ["close"]>;
 
 /**
- * Runs operations in groups: one transaction, and so one wait for the disk, for all that came in meanwhile.
- * Each has its own savepoint, so that one that is refused leaves its neighbours alone.
+ * Runs operations in groups: one transaction, and so one wait for the disk, for all that came in meanwhile, also while
+ * it runs (`more` gives what came, or nothing). Each operation has its own savepoint, so that one that is refused
+ * leaves its neighbours alone. All results of the group, in order.
  */
-export function runGroup(db: Database, group: readonly WriteOp[]): OpResult[] {
+export function runGroup(
+  db: Database,
+  first: readonly WriteOp[],
+  more: () => readonly WriteOp[] | null = () => null,
+): OpResult[] {
   const { prepare } = db;
   // A lease need not survive a power cut, because its holder does not: no wait for the disk.
-  const leasesOnly = group.every((op) => op[0] === "claim" || op[0] === "renew" || op[0] === "release");
+  const leasesOnly = first.every((op) => op[0] === "claim" || op[0] === "renew" || op[0] === "release");
   const numbers = numbersIn(prepare);
+  const results: OpResult[] = [];
+  let taken = first.length;
   try {
     db.exec(leasesOnly ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
     prepare("BEGIN IMMEDIATE").run();
-    const results = group.map((op) => runAlone(prepare, numbers, op));
+    for (let ops: readonly WriteOp[] | null = first; ops; ops = leasesOnly ? null : more()) {
+      taken = results.length + ops.length;
+      for (const op of ops) results.push(runAlone(prepare, numbers, op));
+    }
     numbers.end();
     prepare("COMMIT").run();
     return results;
@@ -29,7 +39,7 @@ export function runGroup(db: Database, group: readonly WriteOp[]): OpResult[] {
     rollback(db);
     const why = unavailability(error);
     if (why === null) throw error;
-    return group.map(() => ["unavailable", why]);
+    return Array.from({ length: taken }, () => ["unavailable", why]);
   }
 }
 
