@@ -67,7 +67,8 @@ async function write(
 function checkChat(hall: Hall, chat: Chat): FieldError[] {
   const errors: FieldError[] = [];
   for (const [index, binding] of chat.bindings.entries()) {
-    if (!binding.address.startsWith(`${binding.channel}:`)) {
+    const place = `${binding.channel}:`;
+    if (!binding.address.startsWith(place) || binding.address === place) {
       errors.push({ path: `bindings[${index}].address`, reason: `expected "${binding.channel}:<place>"` });
     }
   }

@@ -71,7 +71,7 @@ async function cutCalls(
       assistant_name: assistantName,
     };
     const answer = rowsOfAssistant(message, place);
-    rows.push(...answer.rows.map(newRow));
+    rows.push(...answer.rows.map((row) => newRow({ ...row, metadata: { ...row.metadata, cut: true } })));
     facts.push({ type: "call_ended", call: { ...call, ...callEndOf(message) }, leftovers: answer.leftovers });
   }
   return { rows, facts };

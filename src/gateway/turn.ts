@@ -49,7 +49,7 @@ export async function runTurn(
   }
   const state = await begin(
     hall,
-    { claim, work, release, chat, trigger, model: found.model, signal },
+    { claim, work, release, chat, trigger, why: inbound.reason, model: found.model, signal },
     threadId,
     left,
   );
@@ -125,7 +125,11 @@ async function begin(hall: Hall, given: Given, threadId: string, left: Turn | nu
 async function takeRows(hall: Hall, state: TurnState) {
   const { chat, turn, trigger, claim } = state;
   const meanwhile = await saidMeanwhile(hall, chat.jid, turn.thread_id, claim.lane);
-  const rows = await fetchAttachments(hall, [...meanwhile.filter((row) => row.id !== trigger.id), trigger]);
+  const rows = await fetchAttachments(
+    hall,
+    [...meanwhile.filter((row) => row.id !== trigger.id), trigger],
+    claim,
+  );
   const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id };
   const taking = await take(hall, place, rows);
   return { head: taking.head, facts: [{ type: "turn_started", turn } as Fact, ...taking.facts] };

@@ -105,7 +105,8 @@ export class TurnHost implements AgentHost {
       call_id: call.id,
       assistant_name: state.chat.assistant_name,
     });
-    const rows = answer.rows.map(newRow);
+    const cut = message.stopReason === "error" || message.stopReason === "aborted" ? { cut: true } : {};
+    const rows = answer.rows.map((row) => newRow({ ...row, metadata: { ...row.metadata, ...cut } }));
     const failed = envelope.status !== "ok" && envelope.status !== "aborted";
     const ended: Fact = { type: "call_ended", call: envelope, leftovers: answer.leftovers };
     const deliveries = failed ? [] : rows.flatMap((row) => this.deliveries(row));
@@ -173,7 +174,7 @@ export class TurnHost implements AgentHost {
    */
   private async append(rows: readonly NewMessage[], more: readonly Fact[], final: boolean): Promise<void> {
     const { hall, state } = this;
-    const ending = final ? this.ending("answered", "answered") : [];
+    const ending = final ? this.ending("answered", this.state.why) : [];
     for (;;) {
       const chain = chainEntries(hall, state, rows);
       const facts = [...chain.facts, ...more, ...ending];

@@ -29,6 +29,8 @@ export type TurnState = {
   chat: Chat;
   turn: Turn;
   trigger: MessageRow;
+  /** What made it a turn: a mention, a reply, … */
+  why: string;
   model: Model;
   /** Fires when a person stops the turn, the lease is lost, or the server goes down; its reason tells which. */
   signal: AbortSignal;

@@ -14,15 +14,18 @@ export async function send(
   chat: string,
   words: string[],
   out: Output,
-  options: { as?: string; wait: boolean },
+  options: { as: string | undefined; wait: boolean },
 ): Promise<void> {
-  const content = words.join(" ");
+  const content = words.length > 0 ? words.join(" ") : await piped();
   if (content === "") throw new CommandFailed(2, "Say something: longhand send hello");
   const submit = () => client.submit(chat, { content, msg_metadata: me(options.as) });
   if (!options.wait) return told(out, await submit());
   await listening(client, chat, async (events) => {
     const answer = await submit();
-    if (answer.admission !== "run") return told(out, answer);
+    if (answer.admission !== "run") {
+      told(out, answer);
+      throw new CommandFailed(4, await whyQuiet(client, chat, answer));
+    }
     await readAnswer(events, answer, out);
   });
 }
@@ -63,12 +66,14 @@ async function listening(
   chat: string,
   act: (events: Events) => Promise<void>,
 ): Promise<void> {
+  // Asked first, so that a server that is not there, or a chat that is none, is said at once.
+  await client.chat(chat);
   const stop = new AbortController();
   const { promise: opened, resolve } = withResolvers();
   const events = client.events({
     chat,
     signal: stop.signal,
-    onState: (state) => state === "open" && resolve(),
+    onState: (state) => (state === "open" ? resolve() : lost()),
   });
   const first = events.next();
   try {
@@ -114,6 +119,23 @@ async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Pr
   }
 }
 
+/** Why nobody will answer, with what would help. */
+async function whyQuiet(client: Client, chat: string, { admission, reason }: IngestAnswer): Promise<string> {
+  if (reason !== "no trigger") return `Not answered: ${admission}, ${reason}.`;
+  const { assistant_name } = await client.chat(chat);
+  return `Not answered: here the assistant answers when a message begins with @${assistant_name}.`;
+}
+
+/** What comes through a pipe, without the line end that every program puts there. */
+async function piped(): Promise<string> {
+  if (process.stdin.isTTY) return "";
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks)
+    .toString("utf8")
+    .replace(/\r?\n$/, "");
+}
+
 function told(out: Output, answer: IngestAnswer): void {
   out.result(answer, `${answer.message_id} ${answer.admission}: ${answer.reason}`);
 }
@@ -126,6 +148,10 @@ function me(name: string | undefined) {
     sender_type: "human",
     external_message_id: randomUUID(),
   } as const;
+}
+
+function lost(): void {
+  process.stderr.write("longhand: the connection was lost; trying again …\n");
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {

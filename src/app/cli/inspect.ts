@@ -30,8 +30,10 @@ export async function call(
 /** The calls of a chat. */
 export async function calls({ client }: Connection, chat: string, out: Output): Promise<void> {
   const { calls: found } = await client.calls(chat, { limit: 500 });
-  if (out.json) return out.result(found, "");
-  if (found.length === 0) return out.line(`No calls yet in ${chat}. Say something: longhand send hello`);
+  if (out.json) return found.forEach((each) => out.result(each, ""));
+  if (found.length === 0) {
+    return out.line(`No calls yet in ${chat}. Say something: longhand send --chat ${chat} hello`);
+  }
   out.line(
     columns(
       found.map((each) => [

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Channel } from "../../channel/channel.js";
 import { webhook } from "../../channel/webhook.js";
@@ -6,7 +5,8 @@ import { createGateway, type Log, systemClock, Tokens } from "../../gateway/inde
 import { defaultModelName, resolveModel } from "../../provider/model.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
-import { type Env, isLoopback, type Settings } from "./settings.js";
+import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
+import { version } from "./version.js";
 
 /** How long running turns may still take once we are asked to stop. */
 const GRACE_MS = 3000;
@@ -16,6 +16,8 @@ export type Serving = { env: Env; settings: Settings; token: string; store: Stor
 /** Serve what the store holds, and say where. Resolves when it listens. */
 export async function serve({ env, settings, token, store }: Serving): Promise<void> {
   const model = defaultModelName(env);
+  const found = resolveModel(model.name, env);
+  if (!found.ok) throw new SettingError(`The model cannot be used: ${found.why}`);
   const tokens = new Tokens(store, token, systemClock);
   const gateway = createGateway({
     store,
@@ -40,7 +42,8 @@ export async function serve({ env, settings, token, store }: Serving): Promise<v
         why: error instanceof Error ? (error.stack ?? error.message) : String(error),
       }),
   });
-  const address = await server.listen({ host: settings.host, port: settings.port });
+  await server.listen({ host: settings.host, port: settings.port });
+  const address = addressOf(server, settings.host);
   const stop = once(async () => {
     await server.close();
     await gateway.stop(GRACE_MS);
@@ -49,6 +52,13 @@ export async function serve({ env, settings, token, store }: Serving): Promise<v
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void stop().then(() => process.exit(0)));
   process.stdout.write(welcome(address, tokens.loginCode(), model, settings.data));
+}
+
+/** Where we are: the name we were given, with the port we got. */
+function addressOf(server: ReturnType<typeof createServer>, host: string): string {
+  const bound = server.server.address();
+  const port = bound !== null && typeof bound === "object" ? bound.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function welcome(address: string, code: string, model: { name: string; why: string }, data: string): string {
@@ -67,6 +77,9 @@ function welcome(address: string, code: string, model: { name: string; why: stri
 /** A channel starts when its secrets are there. */
 function channels(env: Env): Channel[] {
   const { LONGHAND_WEBHOOK_SECRET: secret, LONGHAND_WEBHOOK_URL: url } = env;
+  if (url && !/^https?:\/\//.test(url)) {
+    throw new SettingError(`LONGHAND_WEBHOOK_URL is "${url}": set it to an http(s) address.`);
+  }
   return [webhook({ secret: secret || null, url: url || null })];
 }
 
@@ -85,11 +98,6 @@ function logger(env: Env): Log {
     if (level === "info" && !all) return;
     process.stderr.write(`${JSON.stringify({ at: new Date().toISOString(), level, event, ...ids })}\n`);
   };
-}
-
-function version(): string {
-  const file = new URL("../../../package.json", import.meta.url);
-  return String((JSON.parse(readFileSync(file, "utf8")) as { version: unknown }).version);
 }
 
 function once(action: () => Promise<void>): () => Promise<void> {

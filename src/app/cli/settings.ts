@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -51,14 +51,13 @@ export function isLoopback(host: string): boolean {
 /** The owner's token: from the environment, or from the file of the first start (made now if this is it). */
 export function ownerToken(settings: Settings, env: Env): string {
   if (env.LONGHAND_TOKEN) return checkedToken(env.LONGHAND_TOKEN);
-  const file = join(settings.data, "token");
-  if (existsSync(file)) return checkedToken(readFileSync(file, "utf8").trim());
   if (!isLoopback(settings.host)) {
     throw new SettingError(
       `LONGHAND_HOST is ${settings.host}, which others can reach: set LONGHAND_TOKEN to a long secret first.`,
     );
   }
-  mkdirSync(settings.data, { recursive: true });
+  const file = join(settings.data, "token");
+  if (existsSync(file)) return checkedToken(readFileSync(file, "utf8").trim());
   const token = `lh_${randomBytes(32).toString("base64url")}`;
   writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
   return token;

@@ -25,7 +25,7 @@ export function transcriptLine(row: MessageRow, paint: ReturnType<typeof painter
     case "person":
       return `${time} ${paint("bold", name)} ${paint("dim", `· ${plain(String(row.metadata.source ?? ""))}`)}\n      ${indent(text)}`;
     case "bot":
-      return `${time} ${paint("cyan", name)}\n      ${indent(text)}`;
+      return `${time} ${paint("cyan", name)}${row.metadata.cut === true ? paint("dim", " · cut off") : ""}\n      ${indent(text)}`;
     case "thinking":
       return `      ${paint("dim", `${glyph} ${firstLine(text)}`)}`;
     case "tool_use":

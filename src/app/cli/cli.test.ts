@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort, ServerProcess } from "../../testing/serverProcess.js";
+
+const MAIN = fileURLToPath(new URL("../../../dist/app/command/main.js", import.meta.url));
+
+type Ended = { code: number | null; out: string; err: string };
+
+describe("the command line", () => {
+  let server: ServerProcess;
+  let elsewhere: string;
+  beforeAll(async () => {
+    server = await ServerProcess.start();
+    elsewhere = mkdtempSync(join(tmpdir(), "longhand-cli-"));
+  });
+  afterAll(async () => {
+    await server.dispose();
+    rmSync(elsewhere, { recursive: true, force: true });
+  });
+
+  const run = (args: string[], env: Record<string, string> = {}, input = ""): Promise<Ended> =>
+    new Promise((resolve) => {
+      const here = { LONGHAND_PORT: String(server.port), LONGHAND_TOKEN: server.token };
+      const child = spawn(process.execPath, [MAIN, ...args], {
+        cwd: elsewhere,
+        env: { PATH: process.env.PATH ?? "", ...here, ...env },
+      });
+      const ended: Ended = { code: null, out: "", err: "" };
+      child.stdout.on("data", (chunk) => {
+        ended.out += chunk;
+      });
+      child.stderr.on("data", (chunk) => {
+        ended.err += chunk;
+      });
+      child.on("close", (code) => resolve({ ...ended, code }));
+      child.stdin.end(input);
+    });
+
+  it("says something and shows the answer, and then why, and what the model saw", async () => {
+    const said = await run(["send", "hello", "there", "--as", "Olivia"]);
+    expect(said).toMatchObject({ code: 0, err: "" });
+    expect(said.out).toContain("hello there");
+    const [asked] = (await run(["log", "--json"])).out.split("\n").map((line) => JSON.parse(line || "{}"));
+    expect(asked).toMatchObject({ content: "hello there", sender_name: "Olivia", sender: "tui-user" });
+    expect((await run(["why", asked.id])).out).toMatch(/^answered: always\n/);
+    const [call] = (await run(["calls", "--json"])).out.split("\n").map((line) => JSON.parse(line || "{}"));
+    const raw = await run(["call", call.id, "--raw"]);
+    expect(JSON.parse(raw.out).messages.at(-1).content).toContain("[Olivia]: hello there");
+    expect((await run(["call", call.id])).out).toContain(call.request_sha256);
+  });
+
+  it("keeps every name and word as it was typed", async () => {
+    for (const jid of ["007", "1e3", "+4512345678", "1234567890123456789"]) {
+      expect((await run(["register", jid, "--trigger", "always"])).code, jid).toBe(0);
+      expect(
+        (await run(["send", "--chat", jid, "--as", "0042", "--no-wait", "--", "-5", "degrees"])).code,
+        jid,
+      ).toBe(0);
+      const [row] = await server.messages(jid);
+      expect(row, jid).toMatchObject({ content: "-5 degrees", sender_name: "0042" });
+    }
+    await run(["send", "--chat", "007", "--no-wait"], {}, "through a pipe\n");
+    expect((await server.messages("007")).map((row) => row.content)).toContain("through a pipe");
+  });
+
+  it("says what is wrong, and what to do, by an exit code that means something", async () => {
+    const nobody = { LONGHAND_PORT: String(await freePort()) };
+    const expected: [string[], Record<string, string>, number, string][] = [
+      [["send", "hi"], nobody, 3, "No server answers"],
+      [["log", "-f"], nobody, 3, "No server answers"],
+      [["send"], {}, 2, "Say something"],
+      [["bogus"], {}, 2, "bogus"],
+      [["call"], {}, 2, "<id> is missing"],
+      [["call", "nope"], {}, 4, "no such call"],
+      [["log", "--count", "0"], {}, 2, "--count"],
+      [["log", "--colour"], {}, 2, "--colour"],
+      [["send", "--chat", "nowhere", "hi"], {}, 4, "no such chat"],
+      [["chats"], { LONGHAND_URL: "127.0.0.1:1" }, 2, "LONGHAND_URL"],
+      [["start"], { LONGHAND_MODEL: "foo" }, 2, "names no model"],
+      [["start"], { LONGHAND_HOST: "0.0.0.0", LONGHAND_TOKEN: "" }, 2, "LONGHAND_TOKEN"],
+      [["start"], { LONGHAND_DATA: MAIN }, 3, "LONGHAND_DATA"],
+    ];
+    for (const [args, env, code, words] of expected) {
+      const ended = await run(args, env);
+      expect(
+        [ended.code, ended.err.includes(words), ended.err.includes("    at ")],
+        `${args} ${ended.err}`,
+      ).toEqual([code, true, false]);
+    }
+    await run(["register", "quiet"]);
+    const unanswered = await run(["send", "--chat", "quiet", "hello"]);
+    expect(unanswered).toMatchObject({ code: 4, err: expect.stringContaining("@Longhand") });
+  });
+
+  it("hands this folder's token to nobody else, and makes none of its own", async () => {
+    let heard: string | undefined;
+    const stranger = createServer((request, response) => {
+      heard = request.headers.authorization;
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    const ended = await run(["chats"], { LONGHAND_URL: url, LONGHAND_DATA: server.data, LONGHAND_TOKEN: "" });
+    stranger.close();
+    expect([ended.code, heard]).toEqual([2, undefined]);
+    expect((await run(["chats"], { LONGHAND_TOKEN: "" })).code).toBe(3);
+    expect(existsSync(join(elsewhere, "data", "token"))).toBe(false);
+  });
+});

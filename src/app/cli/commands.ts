@@ -1,0 +1,148 @@
+import type { NewChat } from "../../message/index.js";
+import type { Command, Typed } from "./command.js";
+import type { Connection } from "./connect.js";
+import { CommandFailed, columns, type Output } from "./output.js";
+
+const chat = { type: "string", value: "jid", help: "which chat (home)" } as const;
+const chatOf = (typed: Typed): string => typed.text("chat") ?? "home";
+
+/** A command that talks to the running server. */
+function asking(
+  definition: Omit<Command, "run">,
+  ask: (connection: Connection, typed: Typed, out: Output) => Promise<void>,
+): Command {
+  const run: Command["run"] = async (typed, output) => {
+    const { connect, explained } = await import("./connect.js");
+    const connection = connect(process.env);
+    await ask(connection, typed, output(typed.has("json"))).catch((error: unknown) => {
+      throw explained(error, connection);
+    });
+  };
+  return { ...definition, run };
+}
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: "start",
+    takes: "",
+    summary: "Start the server",
+    options: {},
+    run: async () => (await import("./start.js")).start(process.env),
+  },
+  asking(
+    {
+      name: "send",
+      takes: "[words…]",
+      summary:
+        "Say something and read the answer (words may come through a pipe; put -- before words that begin with -)",
+      options: {
+        chat,
+        as: { type: "string", value: "name", help: "your name" },
+        "no-wait": { type: "boolean", help: "do not wait for the answer" },
+      },
+    },
+    async (connection, typed, out) => {
+      const { send } = await import("./conversation.js");
+      await send(connection, chatOf(typed), typed.words, out, {
+        as: typed.text("as"),
+        wait: !typed.has("no-wait"),
+      });
+    },
+  ),
+  asking(
+    {
+      name: "log",
+      takes: "",
+      summary: "Read the conversation",
+      options: {
+        follow: { type: "boolean", short: "f", help: "go on as it is spoken" },
+        count: { type: "string", short: "n", value: "count", help: "how many messages (50)" },
+        chat,
+      },
+    },
+    async (connection, typed, out) => {
+      const { log } = await import("./conversation.js");
+      const count = Number(typed.text("count") ?? 50);
+      if (!Number.isInteger(count) || count < 1 || count > 500) {
+        throw new CommandFailed(2, "--count takes a number from 1 to 500.");
+      }
+      await log(connection, chatOf(typed), out, { count, follow: typed.has("follow") });
+    },
+  ),
+  asking(
+    {
+      name: "call",
+      takes: "<id>",
+      summary: "What the model saw in one call",
+      options: { raw: { type: "boolean", help: "the exact bytes" } },
+    },
+    async (connection, typed, out) =>
+      (await import("./inspect.js")).call(connection, typed.words[0] ?? "", out, { raw: typed.has("raw") }),
+  ),
+  asking(
+    { name: "calls", takes: "", summary: "The calls of a chat", options: { chat } },
+    async (connection, typed, out) => (await import("./inspect.js")).calls(connection, chatOf(typed), out),
+  ),
+  asking(
+    { name: "context", takes: "", summary: "What the model would see now", options: { chat } },
+    async (connection, typed, out) => (await import("./inspect.js")).context(connection, chatOf(typed), out),
+  ),
+  asking(
+    {
+      name: "why",
+      takes: "<message>",
+      summary: "Why a message was answered, or why not",
+      options: { chat: { ...chat, help: "look in this chat only" } },
+    },
+    async (connection, typed, out) =>
+      (await import("./inspect.js")).why(connection, typed.words[0] ?? "", out, typed.text("chat")),
+  ),
+  asking({ name: "chats", takes: "", summary: "All chats", options: {} }, async ({ client }, _typed, out) => {
+    const { chats } = await client.chats({ limit: 500 });
+    const rows = chats.map(({ jid, name, trigger, bindings }) => [
+      jid,
+      name,
+      `trigger ${JSON.stringify(trigger)}`,
+      bindings.map(({ address }) => address).join(" "),
+    ]);
+    if (!out.json) out.line(columns(rows));
+    else for (const known of chats) out.result(known, "");
+  }),
+  asking(
+    {
+      name: "register",
+      takes: "<jid>",
+      summary: "Register a chat",
+      options: {
+        address: { type: "string", value: "address", help: "bind an address, such as webhook:room-1" },
+        trigger: { type: "string", value: "trigger", help: "always, or mention (the default)" },
+      },
+    },
+    async ({ client }, typed, out) => {
+      const made = await client.registerChat(newChat(typed));
+      const words = made.trigger === "always" ? "hello" : `"@${made.assistant_name} hello"`;
+      out.result(made, `Registered ${made.jid}. Say something: longhand send --chat ${made.jid} ${words}`);
+    },
+  ),
+  asking(
+    { name: "link", takes: "", summary: "A new one-time link to the page", options: {} },
+    async ({ client, baseUrl }, _typed, out) => {
+      const url = `${baseUrl}/#code=${(await client.link()).code}`;
+      out.result({ url }, url);
+    },
+  ),
+];
+
+function newChat(typed: Typed): NewChat {
+  const [jid = ""] = typed.words;
+  const [address, trigger] = [typed.text("address"), typed.text("trigger")];
+  if (trigger !== undefined && trigger !== "always" && trigger !== "mention") {
+    throw new CommandFailed(2, "--trigger takes always or mention.");
+  }
+  const channel = address?.split(":", 1)[0] ?? "";
+  return {
+    jid,
+    ...(trigger ? { trigger } : {}),
+    ...(address ? { bindings: [{ channel, address, mode: "both", trace: "short", threads: "shared" }] } : {}),
+  };
+}
