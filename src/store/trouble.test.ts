@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { CHAT, kept, message, registered, said, work } from "./contract/sample.js";
+import { CHAT, entry, kept, message, registered, said, work } from "./contract/sample.js";
 import { openDatabase } from "./sqlite/driver.js";
 import { openQueue } from "./sqlite/queue.js";
 import { startThread, type Thread } from "./sqlite/thread.js";
@@ -225,6 +225,19 @@ test("a thread that dies takes no promise with it, and the next write starts ano
   expect(await claim()).toEqual(["claimed", []]);
   expect(threads.length).toBe(2);
   await queue.close();
+});
+
+test("what cannot be handed to the writer is told to whoever handed it in, and to nobody else", async () => {
+  const store = await openSqlite({ path: join(folder, "uncopied.db") });
+  await kept(store, [registered()]);
+  const results = await Promise.allSettled([
+    store.commit({ facts: [message("m1")] }),
+    store.commit({ facts: [message("m2"), entry("e1", null, { data: { broken: () => {} } })] }),
+    store.commit({ facts: [message("m3")] }),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect((await said(store)).map(({ id }) => id)).toEqual(["m1", "m3"]);
+  await store.close();
 });
 
 test("a bug in one batch is told to its writer and to nobody else", async () => {

@@ -29,6 +29,7 @@ export async function openQueue(
   start: typeof startThread = startThread,
 ): Promise<Queue> {
   let thread: Promise<Thread> | null = null;
+  let ready: Thread | null = null;
   let sent: Waiting[][] = [];
   let next: Parcel = { ops: [], waiting: [] };
   let operations = 0;
@@ -48,7 +49,7 @@ export async function openQueue(
       });
     }
     // The thread keeps the process alive only while somebody waits for it.
-    if (operations === 0) void thread?.then((idle) => idle.busy(false));
+    if (operations === 0) ready?.busy(false);
   };
 
   const refuse = (parcel: Waiting[], why: string): void => {
@@ -60,6 +61,7 @@ export async function openQueue(
 
   const lost = (why: string): void => {
     thread = null;
+    ready = null;
     const all = sent;
     sent = [];
     for (const parcel of all) refuse(parcel, why);
@@ -67,23 +69,54 @@ export async function openQueue(
 
   // A thread that died (out of memory, say) is started again by the next write.
   const running = (): Promise<Thread> => {
-    thread ??= start(options, { answered, foreign, lost });
+    thread ??= start(options, { answered, foreign, lost }).then(
+      (started) => {
+        ready = started;
+        return started;
+      },
+      (error) => {
+        thread = null;
+        throw error;
+      },
+    );
     return thread;
   };
 
-  const flush = async (): Promise<void> => {
+  const send = (to: Thread, parcel: Parcel): void => {
+    try {
+      to.send(parcel.ops);
+    } catch (error) {
+      sendAlone(to, parcel, error);
+      return;
+    }
+    to.busy(true);
+    sent.push(parcel.waiting);
+  };
+
+  // Something in it cannot be copied to another thread, such as a function: only its writer is told.
+  const sendAlone = (to: Thread, { ops, waiting }: Parcel, error: unknown): void => {
+    const [only] = waiting;
+    if (only && waiting.length === 1) {
+      leave(only);
+      only.reject(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    ops.forEach((op, index) => {
+      send(to, { ops: [op], waiting: waiting.slice(index, index + 1) });
+    });
+  };
+
+  const flush = (): void => {
     const parcel = next;
     next = { ops: [], waiting: [] };
     if (parcel.ops.length === 0) return;
-    try {
-      const to = await running();
-      to.busy(true);
-      sent.push(parcel.waiting);
-      to.send(parcel.ops);
-    } catch (error) {
-      thread = null;
-      refuse(parcel.waiting, error instanceof Error ? error.message : String(error));
-    }
+    // At once, if it can be: waiting even for a promise would be waiting for all who were just answered.
+    if (ready) send(ready, parcel);
+    else
+      running().then(
+        (to) => send(to, parcel),
+        (error) => refuse(parcel.waiting, error instanceof Error ? error.message : String(error)),
+      );
   };
 
   const enqueue = (op: Op, size: number): Promise<OpResult> =>
@@ -93,7 +126,7 @@ export async function openQueue(
       if (next.ops.length === 0) setImmediate(flush);
       next.ops.push(op);
       next.waiting.push({ bytes: size, resolve, reject });
-      if (next.ops.length === PARCEL) void flush();
+      if (next.ops.length === PARCEL) flush();
     });
 
   const run: Queue["run"] = (op, size) => {
@@ -107,7 +140,7 @@ export async function openQueue(
   const end = async (): Promise<void> => {
     // A thread that cannot be reached has nothing left to close.
     await enqueue(["close"], 0).catch(() => {});
-    await thread?.then((open) => open.end()).catch(() => {});
+    await ready?.end();
   };
 
   await running();
