@@ -86,7 +86,8 @@ function withDefaults(raw: unknown, channel: string, id: string): unknown {
   const given = raw.msg_metadata;
   const msg_metadata = {
     ...given,
-    source: given.source ?? channel,
+    // Who holds this channel's secret speaks on this channel, whatever the body says.
+    source: channel,
     channel_external_id: given.channel_external_id ?? raw.place,
     external_message_id: given.external_message_id ?? id,
   };

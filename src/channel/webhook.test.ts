@@ -41,7 +41,7 @@ describe("a program pushes a message", () => {
     ]);
   });
 
-  test("what it does say is kept as it said it", async () => {
+  test("what it does say is kept as it said it, save that it speaks on this channel and no other", async () => {
     const { channel, heard } = await listening({ name: "irc" });
     const given = {
       ...METADATA,
@@ -57,7 +57,7 @@ describe("a program pushes a message", () => {
     expect(heard[0]).toEqual({
       address: "irc:kitchen",
       content: BODY.content,
-      msg_metadata: given,
+      msg_metadata: { ...given, source: "irc" },
       attachments,
       timestamp: "2026-01-01T00:00:00Z",
     });

@@ -45,7 +45,7 @@ async function say(
 }
 
 async function settled(gateway: Gateway, chat: string, id: string): Promise<string> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 1000; tries++) {
     const outcome = await gateway.outcome(chat, id);
     if (outcome && outcome.outcome !== "pending") return outcome.outcome;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -214,6 +214,17 @@ describe("the gateway", () => {
       expect(await settled(gateway, "home", id)).toBe("stopped");
     }
     expect(gateway.stopTurn("home")).toBe(false);
+  });
+
+  it("leaves no message without an outcome when its chat is removed, running or waiting", async () => {
+    const { gateway, store } = await open({ ...slowly, limits: { leaseMs: 500, saveEveryMs: 10 } });
+    await gateway.registerChat({ jid: "brief", trigger: "always" });
+    const ids = await Promise.all(["/long one", "/long two"].map((text) => say(gateway, "brief", text)));
+    while (!(await store.read.runningTurn("brief", "")))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await gateway.removeChat("brief")).toBe(true);
+    for (const id of ids) expect(["ignored", "failed"]).toContain(await settled(gateway, "brief", id));
+    expect(await store.read.runningTurn("brief", "")).toBeNull();
   });
 
   it("shows the model all that a busy group said meanwhile", async () => {

@@ -299,7 +299,7 @@ export class Gateway {
 
   /** Cancel the running turn; what was said so far stays. False when none runs. */
   stopTurn(jid: string): boolean {
-    return this.turns.cancel(jid, "");
+    return this.turns.cancel(jid);
   }
 
   /** Send a delivery that has not arrived again, or give it up. */

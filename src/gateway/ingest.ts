@@ -97,10 +97,14 @@ async function arrive(
   const { body } = arrival;
   if (contentTooLarge(body.content))
     return { status: "too_large", why: "content is larger than 1 MiB of UTF-8" };
+  if (body.msg_metadata.legacy_ingest !== undefined) {
+    const reason = "only imports mark rows so: it hides the beginning of a text";
+    return { status: "invalid", errors: [{ path: "msg_metadata.legacy_ingest", reason }] };
+  }
   const chat = await hall.chats.byJid(jid);
   if (!chat) return { status: "not_registered", jid };
   const origin = originOf(body.msg_metadata, options.address ?? null);
-  const echo = await echoOf(hall, body.msg_metadata, origin);
+  const echo = await echoOf(hall, jid, body.msg_metadata, origin);
   if (echo) return { status: "stored", answer: echo };
   const admitted = admit(body.content, body.msg_metadata, chat, {
     way: arrival.way,
@@ -179,6 +183,12 @@ function turnWork(hall: Hall, row: NewMessage) {
 /** One turn at a time per chat, or per thread where threads are conversations of their own. */
 export function turnLane(chatJid: string, threadId: string): string {
   return `turn:${JSON.stringify([chatJid, threadId])}`;
+}
+
+/** The chat whose turns run in a lane. */
+export function chatOf(lane: string): string {
+  const [chatJid = ""] = JSON.parse(lane.slice("turn:".length)) as string[];
+  return chatJid;
 }
 
 /** The thread whose turns run in a lane. */
@@ -299,13 +309,15 @@ function originOf(metadata: IngestMessageMetadata, address: string | null): Orig
 /** Our own delivery, come back: answered like the message it was, and not stored again. */
 async function echoOf(
   hall: Hall,
+  jid: string,
   metadata: IngestMessageMetadata,
   origin: Origin,
 ): Promise<IngestAnswer | null> {
   const external = metadata.external_message_id ?? null;
   if (external === null || origin.address === null || !hall.channels.has(origin.source)) return null;
   const delivery = await hall.store.read.delivered(origin.address, external);
-  const message = delivery && (await hall.store.read.message(delivery.chat_jid, delivery.message_id));
+  if (delivery?.chat_jid !== jid) return null;
+  const message = await hall.store.read.message(jid, delivery.message_id);
   if (!message) return null;
   const { id, chat_jid, seq } = message;
   return { message_id: id, chat_jid, seq, duplicate: true, admission: "ignored", reason: "echo" };

@@ -39,7 +39,8 @@ export async function runTurn(
       await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts: all }),
     );
   };
-  if (!trigger || !chat || inbound?.outcome !== "pending") return drop();
+  if (!trigger || inbound?.outcome !== "pending") return drop();
+  if (!chat) return drop(outcomeFact(hall, trigger, "ignored", "the chat was removed", null));
   if (trigger.deleted_at)
     return drop(outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null));
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);

@@ -1,6 +1,6 @@
 import { type Claim, StoreUnavailable, type Work } from "../store/store.js";
 import type { Hall } from "./hall.js";
-import { threadOf, turnLane } from "./ingest.js";
+import { chatOf, threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
@@ -30,11 +30,11 @@ export class Turns {
     return this.lanes.stop(graceMs);
   }
 
-  /** Cancel the running turn of a thread. False when none runs here. */
-  cancel(chatJid: string, threadId: string): boolean {
-    const stop = this.stops.get(turnLane(chatJid, threadId));
-    stop?.abort(new StopRequested("a person asked to stop"));
-    return stop !== undefined;
+  /** Cancel the running turns of a chat, in all its threads. False when none runs here. */
+  cancel(chatJid: string): boolean {
+    const running = [...this.stops].filter(([lane]) => chatOf(lane) === chatJid);
+    for (const [, stop] of running) stop.abort(new StopRequested("a person asked to stop"));
+    return running.length > 0;
   }
 
   private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {

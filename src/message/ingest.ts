@@ -139,6 +139,18 @@ export const InjectBody = z
   .refine(saysSomething, EMPTY);
 export type InjectBody = z.input<typeof InjectBody>;
 
+/** Channels whose people bear another namespace than the channel's own name. */
+const NAMESPACES: Readonly<Record<string, readonly string[]>> = { bluebubbles: ["bb"], imessage: ["bb"] };
+
+/** Is this a sender that a credential for this source may speak for? Nobody else's people, and not the terminal's. */
+export function belongsTo(senderId: string, source: string): boolean {
+  const namespace = senderId.slice(0, senderId.indexOf(":"));
+  return (
+    namespace === source ||
+    (Object.hasOwn(NAMESPACES, source) && (NAMESPACES[source] ?? []).includes(namespace))
+  );
+}
+
 export const ADMISSIONS = ["run", "ambient", "passive", "command", "ignored"] as const;
 export type Admission = (typeof ADMISSIONS)[number];
 

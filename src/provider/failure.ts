@@ -74,9 +74,13 @@ function wordsOf(text: unknown): string {
   return typeof text === "string" ? text : JSON.stringify(text);
 }
 
+const READ_OF_A_PAGE = 8192;
+
 /** An error page is not for reading; its words are. */
 function plainText(body: string): string {
+  // Nobody reads further, and a page of nothing but brackets must not cost more than its first words.
   return body
+    .slice(0, READ_OF_A_PAGE)
     .replace(/<(script|style)[\s\S]*?<\/\1>/gi, " ")
     .replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ")

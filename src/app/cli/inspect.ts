@@ -30,7 +30,10 @@ export async function call(
 /** The calls of a chat. */
 export async function calls({ client }: Connection, chat: string, out: Output): Promise<void> {
   const { calls: found } = await client.calls(chat, { limit: 500 });
-  if (out.json) return found.forEach((each) => out.result(each, ""));
+  if (out.json) {
+    for (const each of found) out.result(each, "");
+    return;
+  }
   if (found.length === 0) {
     return out.line(`No calls yet in ${chat}. Say something: longhand send --chat ${chat} hello`);
   }

@@ -227,6 +227,15 @@ describe("who may ask", () => {
     expect(await operator("GET", "/v1/tokens")).toBe(403);
   });
 
+  it("speaks for its own channel's people only", async () => {
+    const slack = as(await newToken(["ingest:slack"]));
+    const speak = (sender_id: string) => ({ content: "hi", msg_metadata: spoken({ sender_id }) });
+    expect(await slack("POST", "/v1/chats/home/submit", speak("slack:U1"))).toBe(202);
+    for (const other of ["web:owner", "tui-user", "discord:1"]) {
+      expect(await slack("POST", "/v1/chats/home/submit", speak(other)), other).toBe(403);
+    }
+  });
+
   it("loses its access with its token", async () => {
     const { body } = await server.ask("POST", "/v1/tokens", { name: "short", scopes: ["read"] });
     const short = as(String(body.token));

@@ -1,5 +1,5 @@
-import { InjectBody, IngestAnswer, SubmitBody } from "../../../message/index.js";
-import type { IngestResult } from "../../../gateway/index.js";
+import { InjectBody, IngestAnswer, SubmitBody, belongsTo } from "../../../message/index.js";
+import { covers, type Identity, type IngestResult } from "../../../gateway/index.js";
 import { type Answer, type Asked, ok, type Route, route, type Served } from "../route.js";
 import { invalid, Problem } from "../problem.js";
 import { requireScope } from "../auth.js";
@@ -31,6 +31,7 @@ async function takeIn(
 ): Promise<Answer> {
   const source = sourceOf(body);
   requireScope(identity, "ingest", source);
+  requireOwnSender(identity, body, source);
   if (way === "inject" && isSystem(body)) requireScope(identity, "operate");
   const options = { idempotencyKey: idempotencyKey(headers["idempotency-key"]) };
   const jid = params.jid ?? "";
@@ -60,6 +61,17 @@ function answer(result: IngestResult): Answer {
     case "conflict":
       throw new Problem(409, result.why);
   }
+}
+
+/** A channel's credential speaks for that channel's people, not for anybody's. */
+function requireOwnSender(identity: Identity, body: unknown, source: string | null): void {
+  if (covers(identity.scopes, "operate")) return;
+  const sender = field(field(body, "msg_metadata"), "sender_id");
+  if (typeof sender !== "string" || source === null || belongsTo(sender, source)) return;
+  throw new Problem(
+    403,
+    `A token for "${source}" cannot speak as "${sender}": its senders are "${source}:…".`,
+  );
 }
 
 function sourceOf(body: unknown): string | null {
