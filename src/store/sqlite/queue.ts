@@ -131,7 +131,8 @@ export async function openQueue(
 
   const run: Queue["run"] = (op, size) => {
     if (closing) return Promise.reject(new StoreUnavailable("the store is closed"));
-    if (operations >= limits.operations || bytes + size > limits.bytes) {
+    // One write larger than the limit goes through when nothing else waits: refused, it would be refused for ever.
+    if (operations >= limits.operations || (bytes > 0 && bytes + size > limits.bytes)) {
       return Promise.reject(new StoreUnavailable("too many writes are waiting for the disk"));
     }
     return enqueue(op, size);
