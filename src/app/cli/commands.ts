@@ -2,6 +2,7 @@ import type { NewChat } from "../../message/index.js";
 import type { Command, Typed } from "./command.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
+import { plain } from "./plain.js";
 
 const chat = { type: "string", value: "jid", help: "which chat (home)" } as const;
 const chatOf = (typed: Typed): string => typed.text("chat") ?? "home";
@@ -100,8 +101,8 @@ export const COMMANDS: readonly Command[] = [
   asking({ name: "chats", takes: "", summary: "All chats", options: {} }, async ({ client }, _typed, out) => {
     const { chats } = await client.chats({ limit: 500 });
     const rows = chats.map(({ jid, name, trigger, bindings }) => [
-      jid,
-      name,
+      plain(jid),
+      plain(name),
       `trigger ${JSON.stringify(trigger)}`,
       bindings.map(({ address }) => address).join(" "),
     ]);

@@ -4,7 +4,8 @@ import type { IngestAnswer, MessageRow } from "../../message/index.js";
 import type { Client } from "../client/index.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, type Output } from "./output.js";
-import { painter, plain, transcriptLine } from "./transcript.js";
+import { plain } from "./plain.js";
+import { painter, transcriptLine } from "./transcript.js";
 
 const WAIT_MS = 5 * 60_000;
 

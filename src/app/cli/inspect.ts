@@ -2,7 +2,7 @@ import type { Block, Call, Outcome } from "../../message/index.js";
 import { ApiProblem } from "../client/index.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
-import { plain } from "./transcript.js";
+import { plain } from "./plain.js";
 
 /** What the model saw: a call's receipt, or its exact bytes. */
 export async function call(

@@ -1,3 +1,4 @@
+import { plain } from "./plain.js";
 import { audienceOf, displayContent, type MessageRow, senderKind } from "../../message/index.js";
 
 const styles = { bold: "1", dim: "2", italic: "3", cyan: "36", yellow: "33" } as const;
@@ -8,18 +9,11 @@ export function painter(colour: boolean): (style: Style, text: string) => string
   return (style, text) => (colour ? `\x1b[${styles[style]}m${text}\x1b[0m` : text);
 }
 
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-
-/** Text that cannot steer the terminal it is shown in. */
-export function plain(text: string): string {
-  return text.replace(CONTROL, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
-}
-
 /** One row as a person reads it, in its own hand. */
 export function transcriptLine(row: MessageRow, paint: ReturnType<typeof painter>): string {
   const { glyph } = audienceOf(row).shown;
   const time = paint("dim", row.timestamp.slice(11, 16));
-  const name = plain(row.sender_name);
+  const name = plain(row.sender_name).replace(/\s+/g, " ");
   const text = row.deleted_at ? paint("dim", "(deleted)") : plain(displayContent(row));
   switch (senderKind(row)) {
     case "person":
