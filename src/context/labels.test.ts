@@ -11,7 +11,7 @@ describe("a name cannot break out of its brackets", () => {
     ["  Olivia \t\r\n  Hansen ", "Olivia Hansen"],
     ["Oli\u200bv\u00adia\u202e\u2066", "Olivia"],
     ["Olivia\u2028\u0085\u000b\u001cHansen", "Olivia Hansen"],
-    ["Olivia (<@U06>)", "Olivia @U06"],
+    ["Olivia (<@U06>)", "Olivia"],
     ["【Olivia】«x»‹y›", "Oliviaxy"],
     ["Olivia\\", "Olivia"],
     ["Max O’Hara", "Max O'Hara"],
@@ -19,6 +19,12 @@ describe("a name cannot break out of its brackets", () => {
     ["\u0301Olivia", "Olivia"],
     ["Olivia\u{E0041}\ufe0f", "Olivia"],
     ["Dr: Olivia", "Dr Olivia"],
+    ["Olivia (<@U06STGBF4Q0>)", "Olivia"],
+    ["Olivia @U06STGBF4Q0 Hansen", "Olivia Hansen"],
+    ["Olivia@\u200bU06STGBF4Q0", "Olivia"],
+    ["Olivia ＠[U06STGBF4Q0]", "Olivia"],
+    ["Max @ Acme", "Max @ Acme"],
+    ["olivia@example.org", "olivia@example.org"],
     ["李小龙", "李小龙"],
     ["سارة", "سارة"],
   ])("%j is written %j", (name, written) => {
@@ -167,7 +173,7 @@ describe("a mention token is shown only where it is plainly the sender's", () =>
     ["whatsapp:4512345678@s.whatsapp.net", "@4512345678"],
     ["whatsapp:+4512345678", "@4512345678"],
     ["matrix:olivia", "@olivia"],
-    ["zulip:17", "<@17>"],
+    ["zulip:17", "@17"],
   ])("%s: %s", (sender_id, mention_token) => {
     expect(mentionToken({ sender_id, mention_token })).toBe(mention_token);
   });
@@ -178,6 +184,10 @@ describe("a mention token is shown only where it is plainly the sender's", () =>
     ["slack:U06STGBF4Q0", "<@U06STGBF4Q0>)]: hi\n[Max (<@U99>"],
     ["slack:U06STGBF4Q0", "<!channel>"],
     ["slack:a]:[b", "<@a]:[b>"],
+    ["evil:U06STGBF4Q0", "<@U06STGBF4Q0>"],
+    ["zulip:17", "<@17>"],
+    ["evil:<@U06STGBF4Q0>", "@<@U06STGBF4Q0>"],
+    ["evil:<@U06STGBF4Q0>", "<@U06STGBF4Q0>"],
     ["discord:123456", "<@&123456>"],
     ["discord:123456", "<@123457>"],
     ["telegram:42", "@olivia h"],

@@ -17,6 +17,10 @@ const ALL_BRACKETS = new RegExp(
 );
 const SQUARE_BRACKETS = new RegExp(`[${SQUARE}]`, "gu");
 const UNSEEN = new RegExp(`[${INVISIBLE}]`, "gu");
+/** `@U06STGBF4Q0` in a name would read as the token of whoever has that id. */
+const MENTIONS = /[@\uFE6B\uFF20][^ ]+/g;
+/** Some platforms know people only by their address; whole, it is nobody's token. */
+const ADDRESS = /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 const BACKSLASHES = /[\\\u2216\u29F5\u29F9\uFE68\uFF3C]/g;
 
 /** Words of our own that no person may be called, as they would read like one of our rows. */
@@ -50,14 +54,12 @@ const OUR_WORDS = [
 
 /**
  * A name without anything that could break out of its brackets or hide in them: one line, no brackets, colons or
- * backslashes, at most 64 characters. A name of which nothing is left becomes the sender's id.
+ * backslashes, no `@id`, at most 64 characters. A name of which nothing is left becomes the sender's id.
  */
 export function neutraliseName(name: string, senderId: string): string {
-  const plain = plainText(
-    name.replace(APOSTROPHES, "'").replace(COLONS_IN_NAMES, " "),
-    ALL_BRACKETS,
-    MAX_NAME,
-  );
+  const bare = bareText(name.replace(APOSTROPHES, "'").replace(COLONS_IN_NAMES, " "), ALL_BRACKETS);
+  const isAddress = bare.length <= MAX_NAME && ADDRESS.test(bare);
+  const plain = isAddress ? bare : shortText(bare.replace(MENTIONS, ""), MAX_NAME);
   return fold(plain) === "" ? plainId(senderId) : plain;
 }
 
@@ -127,12 +129,21 @@ function plainId(senderId: string): string {
 }
 
 function plainText(text: string, brackets: RegExp, limit: number): string {
-  const bare = text
+  return shortText(bareText(text, brackets), limit);
+}
+
+function bareText(text: string, brackets: RegExp): string {
+  return text
     .normalize("NFC")
     .replace(GAPS, " ")
     .replace(UNSEEN, "")
     .replace(brackets, "")
     .replace(BACKSLASHES, "")
+    .trim();
+}
+
+function shortText(text: string, limit: number): string {
+  const bare = text
     .replace(/ +/g, " ")
     .trim()
     // A mark without a letter would settle on our bracket.

@@ -28,7 +28,8 @@ function isTokenOf(token: string, namespace: string, id: string): boolean {
     case "whatsapp":
       return /^@[0-9]{5,20}$/.test(token) && token.slice(1) === whatsappNumber(id);
     default:
-      return PLAIN_ID.test(id) && (token === `<@${id}>` || token === `@${id}`);
+      // `<@…>` is Slack's and Discord's: with it, the same id in another namespace would name somebody there.
+      return PLAIN_ID.test(id) && token === `@${id}`;
   }
 }
 
