@@ -108,6 +108,7 @@ function Words({ row, result, running, writing }: EntryProps) {
       return (
         <>
           <Prose text={row.content} />
+          {row.metadata.cut === true && <span class="edited">cut off here</span>}
           <Edited row={row} />
         </>
       );
