@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fold } from "./fold.js";
-import { type Label, labelFor, neutraliseName } from "./labels.js";
+import { type Label, labelBook, labelFor, neutraliseName, reservedNames } from "./labels.js";
 import { mentionToken } from "./mention.js";
 
 describe("a name cannot break out of its brackets", () => {
@@ -139,6 +139,50 @@ describe("a name belongs to one sender of a chat, for ever", () => {
   test("nobody can be called by the terminal's bare id", () => {
     expect(labelFor([], "slack:U1", "tui-user", []).label).toBe("tui-user 2");
     expect(labelFor([], "tui-user", "", []).label).toBe("tui-user");
+  });
+
+  test.each(["Guest", "Bot"])(
+    "a thousand people called %s are told apart without passing each other",
+    (name) => {
+      const folds = vi.spyOn(String.prototype, "normalize");
+      const reserved = reservedNames([]);
+      const book = labelBook([]);
+      const people = Array.from({ length: 1000 }, (_, index) => `web:${index}`);
+      const first = people.map((sender) => book.labelFor(sender, name, reserved));
+      const again = people.map((sender) => book.labelFor(sender, name, reserved));
+      const reopened = labelBook(first);
+      const later = people.toReversed().map((sender) => reopened.labelFor(sender, name, reserved));
+      const counted = folds.mock.calls.length;
+      folds.mockRestore();
+      expect(new Set(first.map(({ folded }) => folded)).size).toBe(1000);
+      expect(again).toEqual(first.map((label) => ({ ...label, isNew: false })));
+      expect(later.toReversed()).toEqual(again);
+      expect(counted).toBeLessThan(100 * people.length);
+    },
+  );
+
+  test("numbers are given out as if everybody had been passed one by one", () => {
+    const asked = fc.array(
+      fc.tuple(
+        fc.constantFrom("x:1", "x:2", "x:3", "tui-user"),
+        fc.constantFrom("Bot", "Bot 2", "bot 3", "tui-user", "tui-user 2", "Olivia", "0livia", "Olivia 2"),
+        fc.constantFrom(reservedNames([]), reservedNames(["Olivia", "Bot 3"])),
+      ),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(asked, (questions) => {
+        const book = labelBook([]);
+        const given: Label[] = [];
+        for (const [sender, name, reserved] of questions) {
+          // A book opened anew has not gone through anything yet.
+          const expected = labelBook(given).labelFor(sender, name, reserved);
+          expect(book.labelFor(sender, name, reserved)).toEqual(expected);
+          if (expected.isNew) given.push({ folded: expected.folded, label: expected.label, sender });
+        }
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   test("however many come, no two share a name", () => {

@@ -92,21 +92,65 @@ export function labelBook(known: readonly Label[]): {
   labelFor(sender: string, displayName: string, reserved: ReadonlySet<string>): Label & { isNew: boolean };
 } {
   const owners = new Map(known.map((label) => [label.folded, label]));
+  const walks = new Map<string, Walk>();
   return {
     labelFor(sender, displayName, reserved) {
       const base = baseName(sender, displayName);
-      for (let number = 1; ; number++) {
-        const label = number === 1 ? base : `${base} ${number}`;
-        const folded = fold(label);
-        const owner = owners.get(folded);
-        if (owner?.sender === sender) return { ...owner, isNew: false };
-        if (owner || isReserved(folded, sender, reserved)) continue;
-        const fresh = { folded, label, sender };
-        owners.set(folded, fresh);
-        return { ...fresh, isNew: true };
-      }
+      const walk = walkOf(walks, fold(base));
+      const isFree = (folded: string) => !isReserved(folded, sender, reserved);
+      const found = findLabel(walk, owners, sender, base, isFree);
+      if (found.isNew) owners.set(found.folded, { folded: found.folded, label: found.label, sender });
+      return found;
     },
   };
+}
+
+/**
+ * How far the numbers of one name have been gone through, so that the ten-thousandth Guest need not pass all others:
+ * every number below `next` has an owner, except the `passed` ones, which were reserved when they were met.
+ */
+type Walk = { next: number; passed: number[]; first: Map<string, { number: number; label: Label }> };
+
+function walkOf(walks: Map<string, Walk>, foldedBase: string): Walk {
+  const known = walks.get(foldedBase);
+  if (known) return known;
+  const walk: Walk = { next: 1, passed: [], first: new Map() };
+  walks.set(foldedBase, walk);
+  return walk;
+}
+
+/** The lowest number of a name that is the sender's already, or free. */
+function findLabel(
+  walk: Walk,
+  owners: ReadonlyMap<string, Label>,
+  sender: string,
+  base: string,
+  isFree: (folded: string) => boolean,
+): Label & { isNew: boolean } {
+  for (const number of walk.passed) {
+    if ((walk.first.get(sender)?.number ?? Number.POSITIVE_INFINITY) < number) break;
+    const label = numbered(base, number);
+    const folded = fold(label);
+    const owner = owners.get(folded);
+    if (owner?.sender === sender) return { ...owner, isNew: false };
+    if (!owner && isFree(folded)) return { folded, label, sender, isNew: true };
+  }
+  for (;;) {
+    const own = walk.first.get(sender);
+    if (own) return { ...own.label, isNew: false };
+    const number = walk.next;
+    const label = numbered(base, number);
+    const folded = fold(label);
+    const owner = owners.get(folded);
+    if (!owner && isFree(folded)) return { folded, label, sender, isNew: true };
+    walk.next++;
+    if (!owner) walk.passed.push(number);
+    else if (!walk.first.has(owner.sender)) walk.first.set(owner.sender, { number, label: owner });
+  }
+}
+
+function numbered(base: string, number: number): string {
+  return number === 1 ? base : `${base} ${number}`;
 }
 
 function baseName(sender: string, displayName: string): string {
