@@ -6,9 +6,11 @@
 /** Everything some reader takes for the end of a line, the separators U+001C to U+001E among them. */
 export const LINE_BREAKS = "\\n\\r\\v\\f\\x1C-\\x1E\\x85\\u2028\\u2029";
 
+/** Letters, marks and symbols that fonts draw as nothing: braille, musical, hieroglyphic and Khitan blanks among them. */
+export const BLANKS = "\\p{DI}\\u2800\\u{1D159}\\u{13441}\\u{13442}\\u{16FE4}";
+
 /** Characters that leave no ink, apart from line breaks and spaces. */
-export const INVISIBLE =
-  "\\x00-\\x08\\x0E-\\x1B\\x1F\\x7F-\\x84\\x86-\\x9F\\p{Cf}\\p{Co}\\p{Cs}\\p{DI}\\u2800\\uFFFC";
+export const INVISIBLE = `\\x00-\\x08\\x0E-\\x1B\\x1F\\x7F-\\x84\\x86-\\x9F\\p{Cf}\\p{Co}\\p{Cs}\\p{NChar}${BLANKS}\\uFFFC`;
 
 /** Spaces within a line. */
 export const SPACES = "\\t\\p{Zs}";

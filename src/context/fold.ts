@@ -1,3 +1,5 @@
+import { BLANKS } from "./characters.js";
+
 /**
  * Folds letters that look alike onto one another, so that `Olivia`, `OLIVIA`, `0livia` and `Оlivia` with a Cyrillic О
  * are one name. Meant for comparing, never for showing.
@@ -5,31 +7,31 @@
 
 /** For each plain letter, other letters that pass for it, in lower case. Accents are taken off before. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = {
-  a: "аɑαᴀꓮꭺ",
-  b: "вβьʙƅꓐꮟ",
-  c: "сᴄҫꓚꮯϲ",
-  d: "ԁɗđðᴅꓓꭰ",
-  e: "еεҽɛᴇꓰꭼ℮",
-  f: "ƒϝꓝꞙ",
+  a: "аɑαᴀꓮꭺⲁ⍺ᗅ𐊠𐌀",
+  b: "вβьʙƅꓐꮟⲃᗷᏼ𐊂𐊡𐌁",
+  c: "сᴄҫꓚꮯϲⲥᑕ𐐽𐊢𐌂",
+  d: "ԁɗđðᴅꓓꭰᗪ",
+  e: "еεҽɛᴇꓰꭼ℮ⲉⴹ𐊆𐌄",
+  f: "ƒϝꓝꞙᖴ𐊇𐊥𐌅",
   g: "ɡԍɢցꓖꮐ",
-  h: "һнʜհħꓧꮋ",
-  j: "јϳʝᴊꓙꭻ",
-  k: "кκᴋꓗꮶ",
-  l: "iı1іιɩɪӏǀ|ʟłƚꓡꓲꮮꭵ",
-  m: "мᴍꓟꮇ",
-  n: "пոɴꓠ",
-  o: "0оοσøөօᴏꓳ०০੦૦୦౦೦൦๐໐",
-  p: "рρᴘꓑꮲ",
-  q: "ԛգզ",
-  r: "гʀꓣꭱ",
-  s: "ѕꜱʂꓢꮪ",
-  t: "тτᴛŧꓔꭲ",
-  u: "иսᴜʋꓴ",
-  v: "ѵᴠꓦꮩ",
-  w: "ԝωѡᴡꓪꮤ",
-  x: "хχ×ꓫ",
-  y: "уγүʏყꓬꭹ",
-  z: "ζᴢʐꓜꮓ",
+  h: "һнʜհħꓧꮋⲏᕼ",
+  j: "јϳʝᴊꓙꭻᒍ",
+  k: "кκᴋꓗꮶⲕ𐌊",
+  l: "iı1іιɩɪӏǀ|ʟłƚꓡꓲꮮꭵⲓ⍳∣❘ⵏᒪ𐑃𐊊𐌉𐌠",
+  m: "мᴍꓟꮇⲙᗰ𐊰𐌑",
+  n: "пոɴꓠⲛᑎ𐔓",
+  o: "0оοσøөօᴏꓳⲟჿⵔⵙ𐐬𐓪〇○◯⭕⚬∅⌀𐊒𐊫𐌏𐔖",
+  p: "рρᴘꓑꮲⲣᑭ⍴𐊕",
+  q: "ԛգզϥ",
+  r: "гʀꓣꭱⲅᖇ",
+  s: "ѕꜱʂꓢꮪⴝ𐑈𐊖",
+  t: "тτᴛŧꓔꭲⲧ⊤𐊗𐊱𐌕",
+  u: "иսᴜʋꓴᑌ∪⋃𐓶",
+  v: "ѵᴠꓦꮩ∨⋁ᐯⴸ𐌖",
+  w: "ԝωѡᴡꓪꮤⲱϣ⍵ꮃ",
+  x: "хχ×ꓫⲭⵝ᙭𐊐𐊴𐌗𐌢",
+  y: "уγүʏყꓬꭹⲩꮍ𐊲",
+  z: "ζᴢʐꓜꮓⲍ",
   "3": "зʒ",
   "6": "б",
   æ: "ӕ",
@@ -46,8 +48,9 @@ const PLAIN: ReadonlyMap<string, string> = new Map(
 
 /** Accents go; marks that make another letter in their script (Indic vowels, kana voicing) stay. */
 const ACCENTS = /(?![\u3099\u309A])\p{Script=Inherited}/gu;
-const UNSEEN = /[\p{P}\p{Z}\p{C}\p{DI}\u2800]|(?![\u{1F3FB}-\u{1F3FF}])\p{Sk}/gu;
+const UNSEEN = new RegExp(`[\\p{P}\\p{Z}\\p{C}${BLANKS}]|(?![\\u{1F3FB}-\\u{1F3FF}])\\p{Sk}`, "gu");
 const TAGS = /[\u{E0020}-\u{E007E}]/gu;
+const DIGIT = /^\p{Nd}$/u;
 const LATIN = /\p{Script=Latin}/u;
 
 /** A name as it is compared: look-alikes are equal; case, accents, spaces and punctuation do not count. */
@@ -87,6 +90,14 @@ function bare(text: string): string {
 function foldLetter(letter: string, byLook: boolean): string {
   const looks = byLook ? (CAPITALS[letter] ?? SMALL[letter]) : CAPITALS[letter.toUpperCase()];
   if (looks !== undefined) return looks;
-  const small = letter.toLowerCase().replace("ς", "σ");
+  const small = asciiDigit(letter).toLowerCase().replace("ς", "σ");
   return PLAIN.get(small) ?? small;
+}
+
+/** A digit of any script as ours. Unicode keeps the ten of a script together, so its place among them is its value. */
+function asciiDigit(letter: string): string {
+  if (letter <= "\x7F" || !DIGIT.test(letter)) return letter;
+  let value = -1;
+  for (let code = letter.codePointAt(0) ?? 0; DIGIT.test(String.fromCodePoint(code)); code--) value++;
+  return String(value % 10);
 }

@@ -92,6 +92,8 @@ describe("a name belongs to one sender of a chat, for ever", () => {
       "𝓞𝓵𝓲𝓿𝓲𝓪",
     ],
     ...["Olivia.", "Ol\u200bivia", "ᴏlivia", "Olɩvia", "Oliνia", "Øliviа", "Olivia´"],
+    ...["Ⲟlivia", "ⲟlivia", "ჿlivia", "ⵔlivia", "𐐄livia", "𐐬livia", "〇livia", "○livia", "◯livia"],
+    ...["Oli∨ia", "Oliᐯia", "Olivi⍺", "Ol⍳via", "Olⲓvⲓⲁ", "٠livia", "۰livia", "Oliv١a", "०livia", "Oⅼⅰⅴⅰa"],
   ])("%s passes for Olivia, so it gets a number", (name) => {
     expect(labelFor([olivia], "slack:U2", name, []).label).toMatch(/ 2$/);
   });
@@ -102,6 +104,34 @@ describe("a name belongs to one sender of a chat, for ever", () => {
       expect(labelFor([olivia], "slack:U2", name, []).label).toBe(name);
     },
   );
+
+  test.each(["Olivia ٢", "Olivia ۲", "Olivia २", "Olivia ２", "Olivia 𑁨"])(
+    "%s passes for Olivia 2",
+    (name) => {
+      const second: Label = { folded: fold("Olivia 2"), label: "Olivia 2", sender: "slack:U1" };
+      expect(labelFor([second], "slack:U2", name, []).label).toBe(`${neutraliseName(name, "")} 2`);
+    },
+  );
+
+  test.each([
+    ...[
+      "\u{1D159}",
+      "\u2800",
+      "\u3164",
+      "\u115F",
+      "\u1160",
+      "\uFFA0",
+      "\u17B4",
+      "\u17B5",
+      "\u180B",
+      "\u180E",
+    ],
+    ...["\u{1D173}", "\u{1D17A}", "\u{13441}", "\u{13442}", "\u{16FE4}", "\uFFFF"],
+  ])("nothing to be seen is no part of a name: %j", (blank) => {
+    expect(neutraliseName(`Oli${blank}via${blank}`, "slack:U2")).toBe("Olivia");
+    expect(neutraliseName(blank, "slack:U2")).toBe("slack:U2");
+    expect(fold(`Oli${blank}via`)).toBe(fold("Olivia"));
+  });
 
   test("in Greek, capital and small are the same name", () => {
     const known = [{ folded: fold("Νίκη"), label: "Νίκη", sender: "a:1" }];
