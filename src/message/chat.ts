@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { wellFormed } from "./ingest.js";
 import { withoutUndefined } from "./present.js";
 
-const senders = z.union([z.literal("*"), z.array(z.string().min(1).max(320)).max(10_000)]);
+const senders = z.union([z.literal("*"), z.array(wellFormed.min(1).max(320)).max(10_000)]);
 
 export const Binding = z.object({
-  channel: z.string().min(1),
+  channel: wellFormed.min(1),
   /** `<channel>:<place>`. */
-  address: z.string().min(1),
+  address: wellFormed.min(1),
   mode: z.enum(["both", "listen", "speak"]).default("both"),
   trace: z.enum(["off", "short", "full"]).default("short"),
   threads: z.enum(["shared", "separate"]).default("shared"),
@@ -14,13 +15,13 @@ export const Binding = z.object({
 export type Binding = z.infer<typeof Binding>;
 
 const settings = {
-  name: z.string().min(1).max(255),
-  bot_id: z.string().min(1).max(255),
-  assistant_name: z.string().min(1).max(64),
-  aliases: z.array(z.string().min(1).max(64)).max(100),
+  name: wellFormed.min(1).max(255),
+  bot_id: wellFormed.min(1).max(255),
+  assistant_name: wellFormed.min(1).max(64),
+  aliases: z.array(wellFormed.min(1).max(64)).max(100),
   trigger: z.union([
     z.enum(["always", "mention", "sticky"]),
-    z.object({ pattern: z.string().min(1).max(1000) }),
+    z.object({ pattern: wellFormed.min(1).max(1000) }),
   ]),
   sticky_s: z.int().min(0),
   allow: senders,
@@ -30,14 +31,14 @@ const settings = {
   while_busy: z.enum(["steer", "queue", "collect", "interrupt"]),
   quiet_ms: z.int().min(0).max(60_000),
   expire_after_s: z.int().min(1).nullable(),
-  model: z.string().nullable(),
-  fallback_model: z.string().nullable(),
-  system_prompt: z.string().nullable(),
+  model: wellFormed.nullable(),
+  fallback_model: wellFormed.nullable(),
+  system_prompt: wellFormed.nullable(),
   notices: z.enum(["system", "tail"]),
   thread_context_role: z.enum(["user", "system"]),
   edits: z.enum(["note", "rewrite", "keep"]),
-  time_zone: z.string().refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
-  shell_allow: z.array(z.string()).max(1000),
+  time_zone: wellFormed.refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
+  shell_allow: z.array(wellFormed).max(1000),
   budget: z.object({
     usd_per_day: z.number().min(0).nullable().default(null),
     tokens_per_day: z.int().min(0).nullable().default(null),

@@ -19,7 +19,8 @@ const SENDER_SHAPE = 'expected "<namespace>:<external id>" without spaces, such 
 const word = z.string().min(1).max(255);
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 
-const wellFormed = z.string().check((context) => {
+/** Text every store can keep. */
+export const wellFormed = z.string().check((context) => {
   const bad = firstBadCharacter(context.value);
   if (!bad) return;
   const message = `holds ${bad.name} at offset ${bad.offset}, which cannot be kept`;
@@ -116,6 +117,7 @@ const body = {
     .string()
     .max(255)
     .regex(/^[^\s\p{Cc}\p{Cs}]+$/u, "expected no spaces or control characters")
+    .refine((id) => id !== "." && id !== "..", "expected another name: no URL can carry this one")
     .nullish(),
   attachments: z.array(IngestAttachment).max(32).nullish(),
   timestamp: z.iso.datetime({ offset: true }).nullish(),

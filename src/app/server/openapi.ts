@@ -34,7 +34,7 @@ const ProblemShape = z.object({
 
 function operation(route: Route): Record<string, unknown> {
   const { status, schema } = route.answers;
-  const answer = schema ? { content: { "application/json": { schema: schemaOf(schema) } } } : {};
+  const answer = schema ? { content: { "application/json": { schema: schemaOf(schema, "output") } } } : {};
   const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
   return {
     summary: route.summary,
@@ -69,6 +69,7 @@ function queryParameters(query: z.ZodType | undefined): Record<string, unknown>[
   }));
 }
 
-function schemaOf(schema: z.ZodType): unknown {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any", target: "draft-2020-12" });
+/** What is filled in by default may be left out of what comes in, never of what goes out. */
+function schemaOf(schema: z.ZodType, io: "input" | "output" = "input"): unknown {
+  return z.toJSONSchema(schema, { io, unrepresentable: "any", target: "draft-2020-12" });
 }

@@ -2,16 +2,20 @@ import { type FieldError, errorsOf } from "../../message/index.js";
 import type { z } from "zod";
 
 const TITLES: Readonly<Record<number, string>> = {
+  400: "Not a request",
   401: "Token missing or wrong",
   403: "Not allowed",
   404: "Not found",
   405: "Method not allowed",
+  408: "Too slow",
   409: "Conflict",
   410: "Gone",
   413: "Too large",
+  414: "Path too long",
   415: "Not JSON",
   422: "Invalid",
   429: "Too many requests",
+  431: "Headers too large",
   500: "Something went wrong on our side",
   503: "Cannot store now",
 };

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { BodySize } from "./body.js";
 import type { Gateway, Identity, Scope, Tokens } from "../../gateway/index.js";
 
 /** What a handler works with. */
@@ -25,6 +26,8 @@ export type Route<Query = unknown> = {
   scope: Exclude<Scope, "ingest"> | "source" | "open";
   query?: z.ZodType<Query>;
   body?: z.ZodType;
+  /** How much may be sent; `settings` unless told. */
+  bodySize?: BodySize;
   answers: { status: number; schema: z.ZodType | null };
   handle(served: Served, asked: Asked<Query>): Promise<Answer>;
 };

@@ -1,24 +1,24 @@
-import { isUtf8 } from "node:buffer";
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from "fastify";
-import { type Identity, StoreUnavailable } from "../../gateway/index.js";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Identity } from "../../gateway/index.js";
 import { identify, requireScope } from "./auth.js";
+import { BODY_LIMITS, readJson } from "./body.js";
+import { fail, failSocket, failUrl } from "./failure.js";
+import { guard } from "./guard.js";
 import { openApi } from "./openapi.js";
 import { pageFile } from "./page.js";
-import { invalid, Problem, parsed, unknown } from "./problem.js";
+import { parsed, unknown } from "./problem.js";
 import type { Answer, Route, Served } from "./route.js";
 import { callRoutes } from "./routes/calls.js";
 import { chatRoutes } from "./routes/chats.js";
 import { ingestRoutes } from "./routes/ingest.js";
 import { messageRoutes } from "./routes/messages.js";
 import { operateRoutes } from "./routes/operate.js";
-import { serveEvents, startOf } from "./streams.js";
+import { EventsQuery, serveEvents, startOf } from "./streams.js";
 
-const BODY_LIMIT = 32 * 1024 * 1024;
+/** A whole request has to be here by then; large attachments come over slow lines too. */
+const REQUEST_TIMEOUT_MS = 120_000;
+/** A connection on which nothing moves either way is dead; event streams have their heartbeat. */
+const CONNECTION_TIMEOUT_MS = 120_000;
 const ROUTES: readonly Route[] = [
   ...chatRoutes,
   ...ingestRoutes,
@@ -42,16 +42,20 @@ const NOBODY: Identity = { name: "nobody", scopes: [] };
 /** The doors: HTTP API, event stream, webhooks and page. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: true },
+    bodyLimit: BODY_LIMITS.settings,
+    // A name of 255 characters can take nine times as many once a URL has encoded it.
+    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false },
     forceCloseConnections: true,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    // The guard says what is wrong with a missing name; Node would only close the line.
+    http: { requireHostHeader: false },
+    frameworkErrors: (error, _request, reply) => failUrl(error, reply),
+    clientErrorHandler: failSocket,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
   app.addHook("onRequest", async (request) => guard(request, options.hosts));
   app.setErrorHandler((error, _request, reply) => fail(error, reply, options.report));
-  app.setNotFoundHandler(async () => {
-    throw unknown("path; GET /openapi.json lists what there is");
-  });
   readJson(app);
   for (const route of ROUTES) serve(app, route, options);
   servePlain(app, options);
@@ -63,20 +67,26 @@ function noSchemas(): never {
   throw new Error("routes have no JSON Schema here");
 }
 
+/** Who asks is known before the body is read: strangers cannot make us read and parse. */
 function serve(app: FastifyInstance, route: Route, served: ServerOptions): void {
+  const identities = new WeakMap<FastifyRequest, Identity>();
   app.route({
     method: route.method,
     url: route.path,
+    bodyLimit: BODY_LIMITS[route.bodySize ?? "settings"],
+    onRequest: async (request) => {
+      if (route.scope === "open") return;
+      const identity = await identify(served.tokens, request.headers.authorization);
+      if (route.scope !== "source") requireScope(identity, route.scope);
+      identities.set(request, identity);
+    },
     handler: async (request, reply) => {
-      const identity =
-        route.scope === "open" ? NOBODY : await identify(served.tokens, request.headers.authorization);
-      if (route.scope !== "open" && route.scope !== "source") requireScope(identity, route.scope);
       const answer = await route.handle(served, {
         params: request.params as Record<string, string>,
         query: route.query ? parsed(route.query, request.query) : {},
         body: request.body,
         headers: request.headers,
-        identity,
+        identity: identities.get(request) ?? NOBODY,
       });
       return write(reply, answer);
     },
@@ -94,9 +104,9 @@ function servePlain(app: FastifyInstance, options: ServerOptions): void {
     requireScope(await identify(tokens, request.headers.authorization), "read");
     return openApi(ROUTES, options.version);
   });
-  app.get<{ Querystring: { after?: string; chat?: string } }>("/v1/events", async (request, reply) => {
+  app.get("/v1/events", { exposeHeadRoute: false }, async (request, reply) => {
     requireScope(await identify(tokens, request.headers.authorization), "read");
-    const { after, chat } = request.query;
+    const { after, chat } = parsed(EventsQuery, request.query);
     if (chat !== undefined && !(await gateway.read.chat(chat))) throw unknown("chat");
     const from = await startOf(gateway, after, one(request.headers["last-event-id"]));
     reply.hijack();
@@ -116,17 +126,17 @@ function serveWebhooks(app: FastifyInstance, { gateway }: ServerOptions): void {
   app.route<{ Params: { name: string } }>({
     method: ["GET", "POST"],
     url: "/channels/:name/webhook",
+    onRequest: async (request) => {
+      if (!gateway.channel(request.params.name)?.webhook) throw unknown("channel with a webhook");
+    },
     handler: async (request, reply) => {
       const webhook = gateway.channel(request.params.name)?.webhook;
       if (!webhook) throw unknown("channel with a webhook");
-      const headers = Object.fromEntries(
-        Object.entries(request.headers).map(([name, value]) => [name, one(value)]),
-      );
       const answer = await webhook({
         method: request.method,
-        headers,
+        headers: singles(request.headers),
         body: Buffer.isBuffer(request.body) ? request.body : new Uint8Array(),
-        query: request.query as Record<string, string | undefined>,
+        query: singles(request.query as Record<string, string | string[]>),
       });
       return reply
         .code(answer.status)
@@ -134,32 +144,6 @@ function serveWebhooks(app: FastifyInstance, { gateway }: ServerOptions): void {
         .send(answer.body ?? "");
     },
   });
-}
-
-/** Bytes that are no UTF-8 would be changed by reading them: they are refused instead. */
-function readJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser("error", "error");
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-    if (bytes.length === 0) return done(null, undefined);
-    if (!isUtf8(bytes)) return done(invalid([{ path: "", reason: "the body is not valid UTF-8" }]));
-    parse(request, bytes.toString("utf8"), done);
-  });
-}
-
-/** A page elsewhere must not talk to us through somebody's browser, under whatever name it resolved us. */
-function guard(request: FastifyRequest, hosts: readonly string[] | null): void {
-  const host = hostName(request.headers.host ?? "");
-  if (hosts && !hosts.includes(host))
-    throw new Problem(403, `This server does not answer to the name "${host}".`);
-  const { origin } = request.headers;
-  if (origin === undefined || origin === "") return;
-  const from = URL.canParse(origin) ? new URL(origin).host : null;
-  if (from !== request.headers.host) throw new Problem(403, `Requests from ${origin} are not taken.`);
-}
-
-function hostName(header: string): string {
-  return header.replace(/:\d+$/, "").toLowerCase();
 }
 
 async function page(reply: FastifyReply, folder: string, path: string): Promise<FastifyReply> {
@@ -175,30 +159,11 @@ function write(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer.body));
 }
 
-function fail(error: unknown, reply: FastifyReply, report: (error: unknown) => void): FastifyReply {
-  const problem = problemOf(error as FastifyError, report);
-  return reply
-    .code(problem.status)
-    .headers(problem.headers)
-    .type("application/problem+json; charset=utf-8")
-    .send(JSON.stringify(problem));
-}
-
-function problemOf(
-  error: FastifyError | Problem | StoreUnavailable,
-  report: (error: unknown) => void,
-): Problem {
-  if (error instanceof Problem) return error;
-  if (error instanceof StoreUnavailable) return new Problem(503, error.message, [], { "retry-after": "1" });
-  const status = "statusCode" in error ? error.statusCode : undefined;
-  if (status === 413) return new Problem(413, `The body is larger than ${BODY_LIMIT} bytes.`);
-  if (status === 415) return new Problem(415, "Send the body as application/json.");
-  if (status !== undefined && status >= 400 && status < 500)
-    return invalid([{ path: "", reason: error.message }]);
-  report(error);
-  return new Problem(500, "It was written to the log.");
-}
-
 function one(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Where something was given twice, the first counts. */
+function singles(values: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, one(value)]));
 }

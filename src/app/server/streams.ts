@@ -1,10 +1,22 @@
 import type { ServerResponse } from "node:http";
+import { z } from "zod";
 import { type Gateway, isCursor, type StreamEvent } from "../../gateway/index.js";
 import { invalid } from "./problem.js";
 
 const HEARTBEAT_MS = 15_000;
 /** A reader this far behind what happens is cut off; it resumes where it was. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
+
+/** `chat[]=x` would be a key nobody knows, and the stream one of all chats. */
+export const EventsQuery = z
+  .looseObject({ after: z.string().optional(), chat: z.string().optional() })
+  .check((context) => {
+    for (const key of Object.keys(context.value)) {
+      const name = /^(after|chat)\[/.exec(key)?.[1];
+      if (!name) continue;
+      context.issues.push({ code: "custom", input: key, path: [key], message: `expected ${name}=… once` });
+    }
+  });
 
 /** The cursor a stream starts after: the one asked for, or now. */
 export async function startOf(
@@ -14,10 +26,13 @@ export async function startOf(
 ): Promise<string | null> {
   const asked = lastEventId || after;
   if (!asked) return gateway.events.now();
-  if (isCursor(asked)) return asked;
-  throw invalid([
-    { path: lastEventId ? "Last-Event-ID" : "after", reason: "expected the id of an earlier event" },
-  ]);
+  const path = lastEventId ? "Last-Event-ID" : "after";
+  if (!isCursor(asked)) throw invalid([{ path, reason: "expected the id of an earlier event" }]);
+  const newest = await gateway.events.now();
+  // A cursor of another log would silently skip everything until this one has caught up.
+  if (Number(asked) > Number(newest ?? "0"))
+    throw invalid([{ path, reason: `expected the id of an earlier event; the newest is ${newest ?? "0"}` }]);
+  return asked;
 }
 
 /** Server-sent events: everything after a cursor, then everything to come. */

@@ -1,19 +1,14 @@
 import { z } from "zod";
-import { Chat, ChatPatch, MessageRow, NewChat } from "../../../message/index.js";
+import { Chat, ChatPatch, MessageRow, NewChat, wellFormed } from "../../../message/index.js";
 import type { ChatResult } from "../../../gateway/index.js";
 import { listOf, limit, page } from "../paging.js";
 import { invalid, Problem, parsed, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route } from "../route.js";
 
-const HostBody = z.strictObject({
-  content: z
-    .string()
-    .min(1)
-    .max(64 * 1024),
-});
+const HostBody = z.strictObject({ content: wellFormed.min(1).max(64 * 1024) });
 const CustomBody = z.strictObject({
-  custom_type: z.string().min(1).max(255),
-  content: z.string().max(1024 * 1024),
+  custom_type: wellFormed.min(1).max(255),
+  content: wellFormed.max(1024 * 1024),
 });
 const AddressQuery = z.object({ state: z.enum(["unregistered"]).optional(), limit });
 const KnownAddress = z.object({
@@ -26,11 +21,14 @@ const KnownAddress = z.object({
 });
 const TreeEntry = z.object({
   id: z.string(),
+  chat_jid: z.string(),
+  thread_id: z.string(),
   parent: z.string().nullable(),
   kind: z.string(),
   message_id: z.string().nullable(),
   turn_id: z.string().nullable(),
   at: z.string(),
+  data: z.record(z.string(), z.unknown()),
 });
 const Listing = z.object({ limit, after: z.string().optional() });
 
@@ -44,8 +42,10 @@ export const chatRoutes: Route[] = [
     answers: { status: 200, schema: listOf("chats", Chat) },
     handle: async ({ gateway }, { query }) => {
       const all = await gateway.read.chats();
-      const from = query.after === undefined ? 0 : all.findIndex((chat) => chat.jid === query.after) + 1;
-      const later = all.slice(from);
+      const last = all.findIndex((chat) => chat.jid === query.after);
+      if (query.after !== undefined && last < 0)
+        throw invalid([{ path: "after", reason: "expected the jid of a chat that is still registered" }]);
+      const later = all.slice(last + 1);
       return ok(page("chats", later.slice(0, query.limit), query.limit, (chat) => chat.jid));
     },
   }),
@@ -122,6 +122,7 @@ export const chatRoutes: Route[] = [
     summary: "A custom entry on the tree, never for a model",
     scope: "operate",
     body: CustomBody,
+    bodySize: "text",
     answers: { status: 201, schema: z.object({ id: z.string(), custom_type: z.string() }) },
     handle: async ({ gateway }, { params, body }) => {
       const { custom_type, content } = parsed(CustomBody, body);

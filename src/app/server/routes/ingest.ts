@@ -19,6 +19,7 @@ export const ingestRoutes: Route[] = WAYS.map(({ word, summary, body }) =>
     summary,
     scope: "source",
     body,
+    bodySize: "message",
     answers: { status: 202, schema: IngestAnswer },
     handle: (served, asked) => takeIn(word, served, asked),
   }),

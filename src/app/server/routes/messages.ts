@@ -33,6 +33,12 @@ const requireChat = async (gateway: Gateway, jid = ""): Promise<string> => {
   return jid;
 };
 
+function requireFits(content: string): void {
+  if (!contentTooLarge(content)) return;
+  const reason = "content is larger than 1 MiB of UTF-8";
+  throw new Problem(413, reason, [{ path: "content", reason }]);
+}
+
 export const messageRoutes: Route[] = [
   route({
     method: "GET",
@@ -62,10 +68,11 @@ export const messageRoutes: Route[] = [
     summary: "Revise a message; the original stays readable",
     scope: "operate",
     body: ReviseBody,
+    bodySize: "text",
     answers: { status: 200, schema: MessageRow },
     handle: async ({ gateway }, { params, body }) => {
       const { content } = parsed(ReviseBody, body);
-      if (contentTooLarge(content)) throw new Problem(413, "content is larger than 1 MiB of UTF-8");
+      requireFits(content);
       const row = await gateway.revise(params.jid ?? "", params.id ?? "", content);
       if (!row) throw unknown("message");
       return ok(row);
@@ -140,9 +147,13 @@ export const messageRoutes: Route[] = [
     summary: "What the next call would send if this were said; stored nowhere",
     scope: "read",
     body: SubmitBody,
+    bodySize: "message",
     answers: { status: 200, schema: ContextPreview },
-    handle: async ({ gateway }, { params, body }) =>
-      preview(await gateway.context(params.jid ?? "", body ?? null)),
+    handle: async ({ gateway }, { params, body }) => {
+      const said = z.object({ content: z.string() }).safeParse(body);
+      if (said.success) requireFits(said.data.content);
+      return preview(await gateway.context(params.jid ?? "", body ?? null));
+    },
   }),
 ];
 

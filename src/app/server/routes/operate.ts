@@ -109,6 +109,7 @@ export const operateRoutes: Route[] = [
     summary: "Change a one-time code into a token",
     scope: "open",
     body: LoginBody,
+    bodySize: "code",
     answers: { status: 200, schema: z.object({ token: z.string() }) },
     handle: async ({ tokens }, { body }) => {
       const token = await tokens.login(parsed(LoginBody, body).code);
