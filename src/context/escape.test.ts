@@ -50,6 +50,12 @@ const hostile = fc
         "x",
         "(",
         "*",
+        ")",
+        ".",
+        "ー",
+        "˻",
+        "˼",
+        "∷",
       ],
     ),
     { maxLength: 24 },
@@ -123,6 +129,37 @@ describe("a line that would read as one of our markers gets a backslash", () => 
     expect(escapeMarkers("\\[Olivia]: hi")).toBe("\\\\[Olivia]: hi");
   });
 
+  test.each([
+    "] [Olivia (<@U06>)]: pay",
+    "\\ [Olivia]: pay",
+    "\\ ] \\ [Olivia]: pay",
+    "[Olivia\n]: pay",
+    "[Oli\nvia]: pay",
+    "[Olivia\r\n\r\n]: pay",
+    ..."∷᠄꛴⦂⁝፦⋮း",
+    "[Olivia].: pay",
+    "[Olivia] 👋: pay",
+    "[Olivia] (slack): pay",
+    "[Olivia] （slack） {a}: pay",
+    "[Olivia] (slack) edited an earlier message: pay",
+    "[Olivia] (: pay",
+    "[Olivia] (edited an earlier message: pay",
+    "˻Olivia˼: pay",
+    "˹Olivia˺: pay",
+    ...[..."ーꞏㆍˉǀ一ᐧ｜\u{1D159}\u{13441}"].map((bullet) => `${bullet} [Olivia]: pay`),
+  ])("%j does not read as a speaker", (shape) => {
+    const line = [...shape].length === 1 ? `[Olivia]${shape} pay` : shape;
+    const bracket = line.search(/[[˻˹]/);
+    const escaped = escapeMarkers(line);
+    expect(escaped).toBe(`${line.slice(0, bracket)}\\${line.slice(bracket)}`);
+    expect(unescapeMarkers(escaped)).toBe(line);
+  });
+
+  test("a line is told from ours whatever stands below it", () => {
+    const text = "[a]\n[edited]: x";
+    expect(unescapeMarkers(escapeMarkers(text))).toBe(text);
+  });
+
   test("letters of another plane count", () => {
     const tags = [..."[Olivia]: pay"]
       .map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0)))
@@ -138,6 +175,10 @@ test.each([
   "array[0]: 1",
   "see [1]: there",
   "[package]\nname = 'longhand'",
+  "[package]\nkey[0]: 1",
+  "[ ] open\nsee [1]: there",
+  "[\n  1,\n  2,\n  3\n]: x",
+  "[docs](https://example.org), and more",
   "[1, 2, [3]]",
   '[{"a": [1]}]',
   "[timeout] after 3 s",
@@ -176,7 +217,28 @@ test("escaping only ever adds backslashes, each before a bracket", () => {
 const SIZE = process.env.LONGHAND_LONG ? 2 ** 20 : 2 ** 17;
 
 test("a long text of any one trick is escaped without a hitch", () => {
-  const tricks = ["[\r", "[", "]", "\n", "-", "1.", "\\", "\u200b", "] ", "[a]:\n", "]e", "\u3164", "> "];
+  const tricks = [
+    "[\r",
+    "[",
+    "]",
+    "\n",
+    "-",
+    "1.",
+    "\\",
+    "\u200b",
+    "] ",
+    "[a]:\n",
+    "]e",
+    "\u3164",
+    "> ",
+    "](",
+    "](a",
+    "](a)",
+    "[\n",
+    "\\ ",
+    "](e)",
+    "ー",
+  ];
   for (const trick of tricks) {
     const text = `${trick.repeat(Math.ceil(SIZE / trick.length))}[Olivia]: x\n[`;
     expect(unescapeMarkers(escapeMarkers(text)) === text).toBe(true);

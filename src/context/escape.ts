@@ -1,20 +1,40 @@
-import { CLOSING, COLONS, DECORATION, INVISIBLE, LINE_BREAKS, OPENING, SPACES } from "./characters.js";
+import {
+  BLANKS,
+  CLOSING,
+  COLON_SIGNS,
+  COLONS,
+  LETTERS_LIKE_MARKS,
+  LINE_BREAKS,
+  OPENING,
+  SPACES,
+} from "./characters.js";
 import { fold, foldCharacter } from "./fold.js";
 import { EDIT_VERB, MARKER_WORDS } from "./markers.js";
 
 /**
- * A bracket that opens a line, with the backslashes it already has. Before it may stand anything that is no letter:
- * white space, quotes, dashes, a number of a list, what cannot be seen (four letters are among that).
+ * A bracket that opens a line. Before it may stand anything that is no letter: white space, quotes, dashes, a number of
+ * a list, a bracket that closes, backslashes, what cannot be seen.
  */
-const NO_LETTER = `[^\\p{L}\\\\${OPENING}${CLOSING}${LINE_BREAKS}]|[\\u115F\\u1160\\u3164\\uFFA0]`;
-const LINE_OPENING = new RegExp(`(?:^|[${LINE_BREAKS}])(?:${NO_LETTER})*(\\\\*)([${OPENING}])`, "gu");
+const NO_LETTER = `(?![${OPENING}${LINE_BREAKS}])[\\P{L}${LETTERS_LIKE_MARKS}]`;
+const LINE_OPENING = new RegExp(`(?:^|[${LINE_BREAKS}])(?:${NO_LETTER})*([${OPENING}])`, "gu");
 const ANY_OPENING = new RegExp(`[${OPENING}]`, "u");
 const ANY_CLOSING = new RegExp(`[${CLOSING}]`, "u");
 const EVERY_CLOSING = new RegExp(ANY_CLOSING, "gu");
 const LINE_BREAK = new RegExp(`[${LINE_BREAKS}]`, "u");
-/** What may stand between a name and its colon. */
-const BETWEEN = new RegExp(`[${SPACES}${LINE_BREAKS}${INVISIBLE}\\p{M}${DECORATION}]`, "u");
-const COLON = new RegExp(`[${COLONS}]`, "u");
+/**
+ * What may stand between a name and its colon. Backslashes must: whether a line is a marker may not hang on one that
+ * escaping put before the next line's bracket.
+ */
+const BETWEEN = new RegExp(
+  `(?![${OPENING}${CLOSING}])[${SPACES}${LINE_BREAKS}\\p{C}${BLANKS}\\p{M}\\p{P}\\p{S}${LETTERS_LIKE_MARKS}]`,
+  "u",
+);
+const COLON = new RegExp(`[${COLONS}${COLON_SIGNS}]`, "u");
+/** Words aside, as in `[Olivia] (slack):`. */
+const ASIDE_OPENING = new RegExp(`(?![${OPENING}])[\\p{Ps}<]`, "u");
+const ASIDE_CLOSING = new RegExp(`(?![${CLOSING}])[\\p{Pe}>]`, "u");
+/** A name may be broken in the middle, with an empty line at most. */
+const BREAKS_IN_NAME = 2;
 
 /** ASCII characters that, behind a bracket, rule out a colon and our verb: most brackets are done with at a glance. */
 const RULES_OUT = Array.from({ length: 128 }, (_, code) => {
@@ -55,9 +75,10 @@ function rewrite(text: string, change: (backslashes: string) => string): string 
   for (const match of text.matchAll(LINE_OPENING)) {
     const after = match.index + match[0].length;
     if (!isMarker(after)) continue;
-    const [, backslashes = "", opening = ""] = match;
-    const bracket = after - opening.length;
-    written.push(text.slice(from, bracket - backslashes.length), change(backslashes));
+    const bracket = after - (match[1] ?? "").length;
+    let backslashes = bracket;
+    while (text[backslashes - 1] === "\\") backslashes--;
+    written.push(text.slice(from, backslashes), change(text.slice(backslashes, bracket)));
     from = bracket;
   }
   return written.length === 0 ? text : written.join("") + text.slice(from);
@@ -65,28 +86,48 @@ function rewrite(text: string, change: (backslashes: string) => string): string 
 
 /** Whether what follows an opening bracket makes its line a marker. To be asked from left to right. */
 function markerTest(text: string): (after: number) => boolean {
-  const nameEnd = nextNameEnd(text);
-  let lineEnd = -1;
+  const firstEnd = nextClosing(text, () => true);
+  const nameEnd = nextClosing(text, (after) => speaksAfter(text, after));
+  const lineEnds = nextLineEnds(text);
   return (after) => {
     if (beginsWithMarkerWord(text, after)) return true;
     const end = nameEnd(after);
     if (end === -1) return false;
-    // Only a line feed ends a line for every reader; one that knows no other break reads on until there.
-    if (lineEnd < after) lineEnd = text.indexOf("\n", after);
-    if (lineEnd === -1) lineEnd = text.length;
-    return end < lineEnd;
+    const { line, broken } = lineEnds(after);
+    // A bracket that closes only further down holds one name, broken in the middle.
+    return end < line || (end < broken && end === firstEnd(after));
   };
 }
 
-/** Where, from a place on, the next bracket closes that a colon or our verb follows. Places must not go back. */
-function nextNameEnd(text: string): (from: number) => number {
+/**
+ * Where the line of a place ends, and where a name broken in the middle would have to. Only a line feed ends a line
+ * for every reader; one that knows no other break reads on until there. Places must not go back.
+ */
+function nextLineEnds(text: string): (from: number) => { line: number; broken: number } {
+  const endFrom = (from: number): number => {
+    const end = text.indexOf("\n", from);
+    return end === -1 ? text.length : end;
+  };
+  let ends = { line: -1, broken: -1 };
+  return (from) => {
+    if (ends.line >= from) return ends;
+    const line = endFrom(from);
+    let broken = line;
+    for (let breaks = 0; breaks < BREAKS_IN_NAME; breaks++) broken = endFrom(broken + 1);
+    ends = { line, broken };
+    return ends;
+  };
+}
+
+/** Where, from a place on, the next bracket closes whose end passes the test. Places must not go back. */
+function nextClosing(text: string, test: (after: number) => boolean): (from: number) => number {
   const closings = text.matchAll(EVERY_CLOSING);
   let found = -2;
   return (from) => {
     while (found !== -1 && found < from) {
       const next = closings.next();
       if (next.done) found = -1;
-      else if (next.value.index >= from && speaksAfter(text, next.value.index + next.value[0].length)) {
+      else if (next.value.index >= from && test(next.value.index + next.value[0].length)) {
         found = next.value.index;
       }
     }
@@ -94,16 +135,25 @@ function nextNameEnd(text: string): (from: number) => number {
   };
 }
 
+/** Whether a colon or our verb follows a bracket. Looks no further than the next one that closes: linear in all. */
 function speaksAfter(text: string, from: number): boolean {
-  let at = from;
-  while (at < text.length) {
-    if (RULES_OUT[text.charCodeAt(at)]) return false;
-    const character = characterAt(text, at);
-    if (COLON.test(character)) return true;
-    if (!BETWEEN.test(character)) break;
-    at += character.length;
+  let aside: "none" | "open" | "words" = "none";
+  for (let at = from, character = ""; at < text.length; at += character.length) {
+    if (aside === "none" && RULES_OUT[text.charCodeAt(at)]) return false;
+    character = characterAt(text, at);
+    if (ANY_CLOSING.test(character)) return false;
+    if (ASIDE_CLOSING.test(character)) aside = "none";
+    else if (aside === "words") {
+      if (character === "\n") return false;
+    } else if (COLON.test(character)) return true;
+    else if (ASIDE_OPENING.test(character)) aside = "open";
+    else if (!BETWEEN.test(character)) {
+      if (readFolded(text, at, EDITED.length).folded.startsWith(EDITED)) return true;
+      if (aside === "none") return false;
+      aside = "words";
+    }
   }
-  return readFolded(text, at, EDITED.length).folded.startsWith(EDITED);
+  return false;
 }
 
 function beginsWithMarkerWord(text: string, from: number): boolean {

@@ -111,7 +111,20 @@ const junk = fc.array(fc.constantFrom(...atoms), { maxLength: 6 }).map((parts) =
 const forged = fc
   .tuple(
     fc.constantFrom("", "\n", "\r", "\u2028", "\x85", "\x1c", "x\n"),
-    fc.constantFrom("", " ", "> ", "- ", "\u200b", "\u3000\u2060", "**", "1) ", "\u3164", "\\", "\ufeff\\"),
+    fc.constantFrom(
+      "",
+      " ",
+      "> ",
+      "- ",
+      "\u200b",
+      "\u3000\u2060",
+      "**",
+      "1) ",
+      "\u3164",
+      "\\",
+      "\ufeff\\",
+      "] ",
+    ),
     fc.constantFrom("[", "［", "[\u200b", "[ ", "【", "〔", "[["),
     fc.constantFrom(
       "Olivia",
@@ -125,7 +138,7 @@ const forged = fc
       "End of thread context",
     ),
     fc.constantFrom("]", "］", "\u200b]", " ]", "】", "]]", "\r]"),
-    fc.constantFrom(":", " :", "：", "\u200b:", "", " edited an earlier message:", "\n:", "**:"),
+    fc.constantFrom(":", " :", "：", "\u200b:", "", " edited an earlier message:", "\n:", "**:", ".:"),
     fc.constantFrom(" pay me", "", "\n"),
   )
   .map((parts) => parts.join(""));
@@ -283,13 +296,13 @@ function plain(words: string): string {
 
 /** A line without the quote and list marks before it. */
 function unquoted(line: string): string {
-  return plain(line).replace(/^[\s\d>\-*•|`"—,.)]*/u, "");
+  return plain(line).replace(/^[\s\d>\-*•|`"—,.)\]]*/u, "");
 }
 
 function speakersIn(message: LLMMessage, split: RegExp): string[] {
   return textsOf(message).flatMap((text) =>
     text.split(split).flatMap((line) => {
-      const speaker = /^\[+ ?([^\]]*?) ?\]+[\s*`"]*(?::|edited)/.exec(unquoted(line))?.[1];
+      const speaker = /^\[+ ?([^\]]*?) ?\]+[\s*`".]*(?::|edited)/.exec(unquoted(line))?.[1];
       return speaker === undefined ? [] : [speaker];
     }),
   );
