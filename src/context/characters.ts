@@ -35,4 +35,4 @@ export const COLON_SIGNS = "\\u0983\\u0C03\\u0C83\\u0D03\\u0D83\\u1038\\u17C7\\u
 /** Letters that are drawn as nothing, or as a dot, a dash, a bar or a quote: to the eye, no word begins with them. */
 export const LETTERS_LIKE_MARKS =
   "\\u115F\\u1160\\u3164\\uFFA0\\u{13441}\\u{13442}\\p{Lm}\\u01C0-\\u01C3\\u1173\\u1175\\u119E\\u1427-\\u1429\\u144A\\u2D4F" +
-  "\\u3161\\u3163\\u318D\\u4E00\\uA78F\\uFFDA\\uFFDC";
+  "\\u3161\\u3163\\u318D\\u4E00\\uA78F\\uFC5E-\\uFC63\\uFE70\\uFE72\\uFE74\\uFE76\\uFE78\\uFE7A\\uFE7C\\uFE7E\\uFFDA\\uFFDC";

@@ -237,10 +237,13 @@ test("a long text of any one trick is escaped without a hitch", () => {
     "[\n",
     "\\ ",
     "](e)",
+    "(e)",
     "ー",
   ];
   for (const trick of tricks) {
-    const text = `${trick.repeat(Math.ceil(SIZE / trick.length))}[Olivia]: x\n[`;
-    expect(unescapeMarkers(escapeMarkers(text)) === text).toBe(true);
+    for (const start of ["", "[]"]) {
+      const text = `${start}${trick.repeat(Math.ceil(SIZE / trick.length))}[Olivia]: x\n[`;
+      expect(unescapeMarkers(escapeMarkers(text)) === text).toBe(true);
+    }
   }
 });

@@ -138,6 +138,7 @@ function nextClosing(text: string, test: (after: number) => boolean): (from: num
 /** Whether a colon or our verb follows a bracket. Looks no further than the next one that closes: linear in all. */
 function speaksAfter(text: string, from: number): boolean {
   let aside: "none" | "open" | "words" = "none";
+  let hasWords = false;
   for (let at = from, character = ""; at < text.length; at += character.length) {
     if (aside === "none" && RULES_OUT[text.charCodeAt(at)]) return false;
     character = characterAt(text, at);
@@ -148,12 +149,18 @@ function speaksAfter(text: string, from: number): boolean {
     } else if (COLON.test(character)) return true;
     else if (ASIDE_OPENING.test(character)) aside = "open";
     else if (!BETWEEN.test(character)) {
-      if (readFolded(text, at, EDITED.length).folded.startsWith(EDITED)) return true;
+      // Of many asides only the first is read: reading each would cost too much.
+      if ((aside === "none" || !hasWords) && isEdited(text, at)) return true;
       if (aside === "none") return false;
       aside = "words";
+      hasWords = true;
     }
   }
   return false;
+}
+
+function isEdited(text: string, at: number): boolean {
+  return readFolded(text, at, EDITED.length).folded.startsWith(EDITED);
 }
 
 function beginsWithMarkerWord(text: string, from: number): boolean {
