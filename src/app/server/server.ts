@@ -43,8 +43,7 @@ const NOBODY: Identity = { name: "nobody", scopes: [] };
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMITS.settings,
-    // A name of 255 characters can take nine times as many once a URL has encoded it.
-    routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: false },
+    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
     forceCloseConnections: true,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
