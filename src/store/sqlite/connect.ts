@@ -5,16 +5,13 @@ import type { WorkerOptions } from "./wire.js";
 /** Pages the log may grow to before a commit has to copy it into the database; a quiet moment does it sooner. */
 const CHECKPOINT_PAGES = 8_000;
 
-/**
- * The one connection that writes. `synchronous = FULL` makes a commit wait until the disk has it:
- * without it, what we acknowledged could be gone after a power cut.
- */
+/** The one connection that writes. */
 export function connectWriter({ path, busyMs, maxBytes }: WorkerOptions): Database {
   const db = openDatabase(path, { readOnly: false, busyMs });
   try {
     refuseForeign(db);
     db.exec("PRAGMA journal_mode = WAL");
-    db.exec("PRAGMA synchronous = FULL");
+    waitForDisk(db, true);
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     db.exec("PRAGMA journal_size_limit = 67108864");
     db.exec("PRAGMA cache_size = -32768");
@@ -26,6 +23,17 @@ export function connectWriter({ path, busyMs, maxBytes }: WorkerOptions): Databa
     db.close();
     throw error;
   }
+}
+
+const waiting = new WeakMap<Database, boolean>();
+
+/**
+ * Whether the next commits wait until the disk has them. What we acknowledge must; what can be made again need not.
+ */
+export function waitForDisk(db: Database, yes: boolean): void {
+  if (waiting.get(db) === yes) return;
+  db.exec(`PRAGMA synchronous = ${yes ? "FULL" : "NORMAL"}`);
+  waiting.set(db, yes);
 }
 
 function limitSize(db: Database, maxBytes: number): void {

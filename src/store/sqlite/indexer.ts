@@ -1,5 +1,6 @@
 import { addGrams } from "../search.js";
 import { number, text } from "./columns.js";
+import { waitForDisk } from "./connect.js";
 import { type Database, type Prepare, unavailability } from "./driver.js";
 import { rollback } from "./migrate.js";
 
@@ -79,8 +80,7 @@ function revisionsIn(prepare: Prepare, bucket: Bucket): number {
 function keep(db: Database, bucket: Bucket, grams: ReadonlySet<string>, before: number): boolean {
   const { prepare } = db;
   try {
-    // The index can be made again, so it need not wait for the disk.
-    db.exec("PRAGMA synchronous = NORMAL");
+    waitForDisk(db, false);
     prepare("BEGIN IMMEDIATE").run();
     if (revisionsIn(prepare, bucket) === before) replace(prepare, bucket, grams);
     prepare("COMMIT").run();

@@ -12,8 +12,9 @@ import { runGroup, type WriteOp } from "./writer.js";
 
 /** Operations in one transaction. More would make the first wait long for the last. */
 const GROUP = 1_000;
-/** How long after a write its words are indexed, and how long a pause is made when another came meanwhile. */
+/** How long after a write its words are indexed, and how long a pause is made between bits: longer while others write. */
 const IDLE_MS = 100;
+const PAUSE_MS = 4;
 const BUSY_PAUSE_MS = 20;
 /** How often we look whether another process wrote to the database. */
 const FOREIGN_MS = 200;
@@ -84,7 +85,7 @@ function chores(db: Database) {
     timer = undefined;
     try {
       if (doing.next().done) rest();
-      else timer = setTimeout(step, disturbed ? BUSY_PAUSE_MS : 0);
+      else timer = setTimeout(step, disturbed ? BUSY_PAUSE_MS : PAUSE_MS);
     } catch (error) {
       // Whatever is wrong with it, storing messages matters more: what is not indexed is searched by reading.
       process.emitWarning(`messages are not indexed for searching: ${error}`);

@@ -1,4 +1,5 @@
 import type { Settlement } from "../store.js";
+import { waitForDisk } from "./connect.js";
 import { type Database, type Prepare, unavailability } from "./driver.js";
 import { firstUnmet } from "./expect.js";
 import { applyFacts } from "./facts.js";
@@ -26,7 +27,7 @@ export function runGroup(
   const results: OpResult[] = [];
   let taken = first.length;
   try {
-    db.exec(leasesOnly ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+    waitForDisk(db, !leasesOnly);
     prepare("BEGIN IMMEDIATE").run();
     for (let ops: readonly WriteOp[] | null = first; ops; ops = leasesOnly ? null : more()) {
       taken = results.length + ops.length;
