@@ -15,6 +15,17 @@ const PushedBody = SubmitBody.safeExtend({
   error: 'only the built-in terminal speaks without a namespace; expected "<namespace>:<external id>"',
 });
 
+/** Whose people come in through doors of their own; nobody else's secret vouches for them. */
+const PLATFORMS: ReadonlySet<string> = new Set([
+  "slack",
+  "discord",
+  "telegram",
+  "whatsapp",
+  "bb",
+  "web",
+  "terminal",
+]);
+
 type ReadPush = { ok: true; message: InboundMessage } | { ok: false; answer: WebhookAnswer };
 
 /** Reads a push whose signature is right; `id` is its `webhook-id`. */
@@ -26,6 +37,11 @@ export function readPush(channel: string, id: string, bytes: Uint8Array): ReadPu
   const parsed = PushedBody.safeParse(filled);
   if (!parsed.success) return { ok: false, answer: invalid(errorsOf(parsed.error, "", filled)) };
   const { place, content, msg_metadata, attachments = null, timestamp = null } = parsed.data;
+  const namespace = msg_metadata.sender_id.slice(0, msg_metadata.sender_id.indexOf(":"));
+  if (namespace !== channel && PLATFORMS.has(namespace)) {
+    const reason = `people of "${namespace}" do not speak here; expected a namespace of your own`;
+    return { ok: false, answer: invalid([{ path: "msg_metadata.sender_id", reason }]) };
+  }
   if (contentTooLarge(content))
     return { ok: false, answer: problem(413, "Too large", "content is too long") };
   const address = addressOf(channel, place);

@@ -153,6 +153,11 @@ describe("a program pushes a message", () => {
       "msg_metadata.sender_id",
     ],
     [
+      "a sender of another platform",
+      { ...BODY, msg_metadata: { ...METADATA, sender_id: "slack:U06STGBF4Q0" } },
+      "msg_metadata.sender_id",
+    ],
+    [
       "a wrong type",
       { ...BODY, msg_metadata: { ...METADATA, is_from_me: "yes" } },
       "msg_metadata.is_from_me",
