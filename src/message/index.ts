@@ -10,6 +10,7 @@ export { audioToBase64, imageToBase64, type MediaString, readMediaString } from 
 export * from "./message.js";
 export * from "./outcome.js";
 export * from "./parse.js";
+export * from "./person.js";
 export { errorsOf, type FieldError, pathText } from "./problems.js";
 export * from "./projection.js";
 export * from "./receipt.js";

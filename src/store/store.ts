@@ -11,6 +11,7 @@ import type {
   LoggedEvent,
   MessageRow,
   OutcomeWord,
+  Person,
   Source,
   TerminalOutcome,
 } from "../message/index.js";
@@ -26,8 +27,8 @@ export type Store = {
   commit(batch: Batch): Promise<CommitResult>;
   /** Take free lanes that have work due, oldest first. Each claim carries a new fencing number. */
   claim(request: ClaimRequest): Promise<Claim[]>;
-  /** Keep a lease. False when somebody else has the lane by now. */
-  renew(lease: Lease, until: number): Promise<boolean>;
+  /** Keep leases for another while. Gives those that are lost: somebody else has their lanes by now. */
+  renew(leases: readonly Lease[], now: number, leaseMs: number): Promise<Lease[]>;
   /**
    * Free what this holder holds. For a holder that has just started: whatever it held, it held in an earlier life,
    * and nobody has to wait for those leases to run out.
@@ -58,7 +59,16 @@ export type Expectation =
   /** The message has been revised this often; otherwise `conflict`. */
   | { type: "revision"; chat_jid: string; message_id: string; revision: number }
   /** The delivery is in this state; otherwise `conflict`. */
-  | { type: "delivery"; id: string; state: DeliveryState };
+  | { type: "delivery"; id: string; state: DeliveryState }
+  /** What the account spent that day, with `plus` on top, stays within its limits (null: none); otherwise `conflict`. */
+  | {
+      type: "budget";
+      account: string;
+      day: string;
+      plus: { usd: number; tokens: number };
+      usd: number | null;
+      tokens: number | null;
+    };
 
 export type CommitResult =
   | { status: "committed"; seqs: Record<string, number> }
@@ -118,11 +128,20 @@ export type Fact =
   /** Text and thinking so far, while the answer streams. Cleared by `call_ended`: from then on the rows have the words. */
   | { type: "call_partial"; call_id: string; parts: PartialPart[] }
   | { type: "call_ended"; call: CallEnvelope; leftovers: Leftover[] }
+  /** One tool of a batch is done while others still run: a crash must not make it run again. */
+  | { type: "tool_done"; call_id: string; index: number; result: Record<string, unknown> }
+  /** The results of the batch are rows by now; what `tool_done` kept of it is not needed any more. */
+  | { type: "tools_written"; call_id: string }
+  /** Adds to what an account spent on a day. Amounts may be negative: an estimate settled for less. */
+  | { type: "spent"; account: string; day: string; spending: Spending }
   /** Inserts or replaces; its bindings replace the chat's earlier ones. An address bound elsewhere is a conflict. */
   | { type: "chat"; chat: Chat; at: string }
   | { type: "chat_removed"; jid: string; at: string }
   /** Somebody spoke at an address that belongs to no chat. Counted; the words are not kept. */
   | { type: "knock"; address: string; channel: string; name: string; at: string }
+  /** Inserts or replaces. A sender id that is another person's is a conflict. */
+  | { type: "person"; person: Person }
+  | { type: "person_removed"; id: string }
   | { type: "token"; token: Token }
   | { type: "token_removed"; id: string };
 
@@ -147,6 +166,8 @@ export type Inbound = {
   outcome: OutcomeWord;
   outcome_reason: string;
   turn_id: string | null;
+  /** Milliseconds by our own clock; the message's `timestamp` is whatever its sender says. */
+  received_at: number;
 };
 
 export const WORK_KINDS = ["turn", "delivery", "fetch"] as const;
@@ -161,15 +182,25 @@ export type Work = {
   chat_jid: string;
   /** What it is about: a message id, a delivery id. */
   ref: string;
-  /** Milliseconds; not before then. */
+  /** Milliseconds; not before then. 0: at once, whatever any clock says. */
   run_at: number;
   attempts: number;
 };
 
-export type ClaimRequest = { kind: WorkKind; holder: string; now: number; until: number; limit: number };
+/**
+ * `now` is the asking process's clock. A store that processes on several machines share goes by its own clock instead,
+ * for leases and for what is due: machines disagree about the time.
+ */
+export type ClaimRequest = { kind: WorkKind; holder: string; now: number; leaseMs: number; limit: number };
 export type Lease = { lane: string; fence: number };
 /** A lane, ours until the lease ends, with the work that is due, in order (of its first 100 pieces). */
-export type Claim = Lease & { kind: WorkKind; chat_jid: string; work: Work[] };
+export type Claim = Lease & {
+  kind: WorkKind;
+  chat_jid: string;
+  work: Work[];
+  /** How often the lane was claimed since it was last settled, this time included: more than one means crashes. */
+  tries: number;
+};
 
 export type Settlement = {
   lease: Lease;
@@ -182,10 +213,10 @@ export type Settlement = {
   facts: Fact[];
 };
 
-/** `work`: kinds that have new work. `events`: the log grew. */
-export type News = { work: WorkKind[]; events: boolean };
+/** `work`: kinds that have new work. `events`: the log grew. `settings`: chats, people or tokens changed. */
+export type News = { work: WorkKind[]; events: boolean; settings: boolean };
 
-export type TurnStatus = "running" | "ended" | "failed" | "stopped";
+export type TurnStatus = "running" | "ended" | "failed" | "stopped" | "superseded";
 export type Turn = {
   id: string;
   chat_jid: string;
@@ -194,6 +225,8 @@ export type Turn = {
   started_at: string;
   status: TurnStatus;
   ended_at: string | null;
+  /** Turns in a row, directly before this one, that were cut short for the next. */
+  interruptions: number;
 };
 
 export const ENTRY_KINDS = ["message", "compaction", "branch_summary", "custom", "model_change"] as const;
@@ -233,7 +266,26 @@ export type PartialPart = { part: number; type: "text" | "thinking"; content: st
 /** What one part of an answer carried that only its API understands, and what no row keeps. */
 export type Leftover = { part: number; data: Record<string, unknown> };
 
-export type Token = { id: string; name: string; sha256: string; scopes: string[]; created_at: string };
+/** What calls cost: tokens by class, and money where the price is known (`unpriced` counts the calls where it is not). */
+export type Spending = {
+  calls: number;
+  unpriced: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  usd: number;
+};
+
+export type Token = {
+  id: string;
+  name: string;
+  sha256: string;
+  scopes: string[];
+  created_at: string;
+  /** Whoever bears it speaks as this person. */
+  person_id: string | null;
+};
 export type KnownAddress = {
   address: string;
   channel: string;
@@ -251,6 +303,10 @@ export type StoreReads = {
   chats(): Promise<Chat[]>;
   chatOfAddress(address: string): Promise<Chat | null>;
   addresses(): Promise<KnownAddress[]>;
+
+  people(): Promise<Person[]>;
+  /** The person behind a sender id. */
+  personOf(sender: string): Promise<Person | null>;
 
   message(chat_jid: string, id: string): Promise<MessageRow | null>;
   messages(query: MessageQuery): Promise<MessageRow[]>;
@@ -283,6 +339,8 @@ export type StoreReads = {
   turn(id: string): Promise<Turn | null>;
   /** The turn now running in a thread of the chat, if any; after a crash, the one that was. */
   runningTurn(chat_jid: string, thread_id: string): Promise<Turn | null>;
+  /** Turns now running in the chat, in all its threads. */
+  runningTurns(chat_jid: string): Promise<Turn[]>;
   call(id: string): Promise<CallEnvelope | null>;
   calls(query: {
     chat_jid: string;
@@ -295,6 +353,14 @@ export type StoreReads = {
   /** Envelopes by id, with what each part's API left over. */
   callParts(ids: string[]): Promise<{ call: CallEnvelope; leftovers: Leftover[] }[]>;
   partial(call_id: string): Promise<PartialPart[]>;
+  /** Tools of a call's batch that are done, while their results are not rows yet. */
+  toolsDone(call_id: string): Promise<{ index: number; result: Record<string, unknown> }[]>;
+  /** What accounts spent, by account and day: one account, or all whose name begins so. Days are inclusive. */
+  spent(query: {
+    accounts: { is: string } | { under: string };
+    from: string;
+    to: string;
+  }): Promise<{ account: string; day: string; spending: Spending }[]>;
   /** The blocks of a request in order, with their bytes. */
   request(call_id: string): Promise<StoredRequest | null>;
 
