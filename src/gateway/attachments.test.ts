@@ -134,8 +134,7 @@ describe("attachments that are only pointed to", () => {
       run_at: 0,
     } as const;
     await store.commit({ facts: [{ type: "work", work: { ...work, attempts: 0 } }] });
-    const claimed = (now: number) =>
-      store.claim({ kind: "turn", holder: "h", now, until: now + 10, limit: 1 });
+    const claimed = (now: number) => store.claim({ kind: "turn", holder: "h", now, leaseMs: 10, limit: 1 });
     const [old] = await claimed(0);
     const [now] = await claimed(20);
     if (!old || !now) throw new Error("no claim");

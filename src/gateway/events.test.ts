@@ -146,7 +146,7 @@ test("a stream that takes long to open takes nothing from one that is open", asy
   await until(() => wordsOf(quick).length === 1);
   await settle();
   holdTail = true;
-  tellNews({ work: [], events: true });
+  tellNews({ work: [], events: true, settings: false });
   await settle();
   await say(store, "two");
   slowStart();

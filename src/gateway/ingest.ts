@@ -162,6 +162,7 @@ function factsOf(
     outcome: admitted.outcome,
     outcome_reason: admitted.outcome === "pending" ? "" : admitted.reason,
     turn_id: null,
+    received_at: hall.clock.now(),
   };
   facts.push({ type: "inbound", inbound });
   if (admitted.admission === "run") facts.push({ type: "work", work: turnWork(hall, row) });

@@ -83,7 +83,7 @@ export class Lanes {
         kind,
         holder: hall.holder,
         now,
-        until: now + hall.limits.leaseMs,
+        leaseMs: hall.limits.leaseMs,
         limit,
       });
     } catch (error) {
@@ -109,14 +109,20 @@ export class Lanes {
   }
 
   private renewAll(): void {
-    const until = this.hall.clock.now() + this.hall.limits.leaseMs;
-    for (const { claim, controller } of this.running.values()) {
-      const { lane, fence } = claim;
-      this.hall.store.renew({ lane, fence }, until).then(
-        (kept) => kept || controller.abort(new Fenced(`lane ${lane} was taken over`)),
-        (error: unknown) => this.hall.log("warn", "lease.not_renewed", { lane, why: String(error) }),
-      );
-    }
+    const { store, clock, limits } = this.hall;
+    const running = [...this.running.values()];
+    if (running.length === 0) return;
+    const leases = running.map(({ claim: { lane, fence } }) => ({ lane, fence }));
+    store.renew(leases, clock.now(), limits.leaseMs).then(
+      (lost) => {
+        for (const { lane, fence } of lost) {
+          const taken = running.find(({ claim }) => claim.lane === lane && claim.fence === fence);
+          taken?.controller.abort(new Fenced(`lane ${lane} was taken over`));
+        }
+      },
+      (error: unknown) =>
+        this.hall.log("warn", "lease.not_renewed", { lanes: leases.length, why: String(error) }),
+    );
   }
 
   private report(claim: Claim, error: unknown): void {

@@ -246,7 +246,7 @@ describe("the outbox", () => {
     const gateway = await open(clock, [channel], interrupted(store, then));
     then.next = async () => {
       const later = START + HOUR;
-      await store.claim({ kind: "delivery", holder: "another", now: later, until: later + HOUR, limit: 9 });
+      await store.claim({ kind: "delivery", holder: "another", now: later, leaseMs: HOUR, limit: 9 });
     };
     await say(gateway, "once");
     expect(then.next).toBe(null);

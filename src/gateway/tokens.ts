@@ -49,6 +49,7 @@ export class Tokens {
       sha256: digest(secret).toString("hex"),
       scopes,
       created_at: new Date(this.clock.now()).toISOString(),
+      person_id: null,
     };
     await this.store.commit({ facts: [{ type: "token", token }] });
     return { ...token, token: secret };

@@ -108,6 +108,7 @@ async function begin(hall: Hall, given: Given, threadId: string, left: Turn | nu
     started_at: iso(hall.clock.now()),
     status: "running",
     ended_at: null,
+    interruptions: 0,
   };
   const notices = await hall.notices({ chat, turn_id: turn.id });
   const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
