@@ -3,6 +3,11 @@ import { newId } from "../message/index.js";
 /** Time, timers and ids: handed in, so that a test can hold them still. */
 export type Clock = {
   now(): number;
+  /**
+   * Like `now` when the process started, and from then on only forwards, at the pace of time: for leases and for what
+   * is to be done later. Somebody setting the machine's clock must not end a lease or wake work early.
+   */
+  steady(): number;
   newId(): string;
   /** Resolves after `ms`, or at once when the signal fires. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -10,8 +15,11 @@ export type Clock = {
   every(ms: number, tick: () => void): () => void;
 };
 
+const startedAt = Date.now() - performance.now();
+
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => Math.round(startedAt + performance.now()),
   newId: () => newId(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {

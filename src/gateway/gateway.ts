@@ -13,6 +13,7 @@ import {
 } from "../message/index.js";
 import { type CommitResult, type Fact, type Store, StoreUnavailable } from "../store/store.js";
 import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
 import { moveDelivery } from "./desk.js";
@@ -54,6 +55,8 @@ export type GatewayOptions = {
   clock?: Clock;
   log?: Log;
   limits?: Partial<GatewayLimits>;
+  /** What the whole server may spend on a day (UTC), in US dollars and in tokens. */
+  budget?: Partial<Hall["budget"]>;
   /**
    * The name under which this process holds its leases. Give one that stays the same over restarts only if no two
    * processes ever bear it at once: what the bearer held before it started is then taken up again at once.
@@ -63,10 +66,14 @@ export type GatewayOptions = {
 
 export const DEFAULT_LIMITS: GatewayLimits = {
   leaseMs: 15_000,
-  turns: 16,
+  turns: 512,
+  calls: 32,
   deliveries: 32,
   steps: 32,
   attempts: 4,
+  turnMs: 15 * 60_000,
+  toolMs: 2 * 60_000,
+  turnUsd: null,
   window: 100_000,
   saveEveryMs: 400,
 };
@@ -103,6 +110,7 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const clock = options.clock ?? systemClock;
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.hall = {
       store: options.store,
       clock,
@@ -119,7 +127,9 @@ export class Gateway {
       notices: options.notices ?? (async () => []),
       log: options.log ?? (() => {}),
       holder: options.holder ?? clock.newId(),
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      budget: { usd: null, tokens: null, ...options.budget },
+      slots: new CallSlots(limits.calls),
+      limits,
     };
     this.events = new EventHub(this.hall);
     this.turns = new Turns(this.hall);

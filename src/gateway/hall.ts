@@ -4,6 +4,7 @@ import type { Notice } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Store } from "../store/store.js";
 import type { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import type { CallSlots } from "./callSlots.js";
 import type { Clock } from "./clock.js";
 import type { Live } from "./live.js";
 
@@ -38,17 +39,28 @@ export type Hall = {
   log: Log;
   /** Who holds our leases. */
   holder: string;
+  /** What the whole server may spend on a day (UTC). */
+  budget: { usd: number | null; tokens: number | null };
+  /** Model calls at once. */
+  slots: CallSlots;
   limits: GatewayLimits;
 };
 
 export type GatewayLimits = {
   leaseMs: number;
-  /** Turns at once. */
+  /** Turns at once. Many: most of a turn is waiting, and one that hangs must not hold up another chat. */
   turns: number;
+  /** Calls of one model at once. */
+  calls: number;
   /** Lanes of deliveries at once. */
   deliveries: number;
   steps: number;
   attempts: number;
+  /** Milliseconds a turn may take, and one of its tools. */
+  turnMs: number;
+  toolMs: number;
+  /** US dollars a turn may cost; null: no limit. */
+  turnUsd: number | null;
   /** Entries of a path that are read at most. */
   window: number;
   /** How often streamed text is saved. */

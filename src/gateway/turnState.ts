@@ -15,23 +15,34 @@ export class StopRequested extends Error {
   override name = "StopRequested";
 }
 
+/** A newer message cuts the turn short and is answered in its place. */
+export class Superseded extends Error {
+  override name = "Superseded";
+}
+
 /** The turn ends here without an outcome: whoever claims it next goes on with it. */
 export class Interrupted extends Error {
   override name = "Interrupted";
 }
 
+/** A message that belongs to a turn, with the work that is done when the turn ends. */
+export type Member = { work: Work; message: MessageRow };
+
 /** A turn in progress: whose it is, what started it, and the lease under which everything is written. */
 export type TurnState = {
   claim: Claim;
-  work: Work;
-  /** Give the lane back with the last write. */
-  release: boolean;
   chat: Chat;
   turn: Turn;
+  /** The message that gets the answer. */
   trigger: MessageRow;
   /** What made it a turn: a mention, a reply, … */
   why: string;
+  /** Everything it answers: its trigger, what was collected with it, what joined it. */
+  members: Member[];
+  /** Who pays: the account of the person who asked. */
+  payer: string;
   model: Model;
+  fallback: Model | null;
   /** Fires when a person stops the turn, the lease is lost, or the server goes down; its reason tells which. */
   signal: AbortSignal;
   notices: Notice[];
@@ -39,15 +50,29 @@ export type TurnState = {
   head: string | null;
 };
 
+/** Must the turn stop writing, because somebody else goes on with it? */
+export function isTakenOver(signal: AbortSignal): boolean {
+  return (
+    signal.aborted && !(signal.reason instanceof StopRequested || signal.reason instanceof Superseded)
+  );
+}
+
 /** What the next entry goes behind, as the store is to find it. */
 export function headOf({ chat, turn, head }: Pick<TurnState, "chat" | "turn" | "head">) {
   return { type: "head", chat_jid: chat.jid, thread_id: turn.thread_id, entry_id: head } as const;
 }
 
-/** Was nothing written because the head is elsewhere by now? */
-export function headMoved(result: CommitResult): boolean {
-  return result.status === "conflict" && result.expectation?.type === "head";
+/**
+ * Was nothing written because the head is elsewhere by now, or a name was given away meanwhile? Then what was to be
+ * written is made anew from what is known now.
+ */
+export function isOvertaken(result: CommitResult, tries: number): boolean {
+  if (result.status !== "conflict") return false;
+  return result.expectation?.type === "head" || (result.expectation === null && tries < NAME_TRIES);
 }
+
+/** Two threads of a chat may give the same name away at the same time; more often than this it is something else. */
+const NAME_TRIES = 5;
 
 export function leaseOf(claim: Claim) {
   return { type: "lease", lane: claim.lane, fence: claim.fence } as const;

@@ -1,5 +1,6 @@
 import { AssistantMessage, clip, newId, type ToolCallContent } from "../message/index.js";
 import { codecOf } from "./apis.js";
+import { priced } from "./price.js";
 import type { Codec, Decoded, EncodedRequest, Fetch, Model, ModelEvent, ModelRequest } from "./codec.js";
 import { type Exchange, exchange, systemTimer, type Timeouts, type Timer } from "./exchange.js";
 import { failed } from "./failure.js";
@@ -175,6 +176,7 @@ function stamped(decoded: Decoded, model: Model, options: CallOptions): Assistan
   const { contents, error, ...envelope } = decoded;
   return AssistantMessage.of(contents, {
     ...envelope,
+    usage: priced(decoded.usage, model.price),
     ...(error === undefined ? {} : { error: clip(withoutKey(error, model.apiKey), MAX_ERROR) }),
     id: freshId(options),
     ...(options.now ? { timestamp: options.now() } : {}),

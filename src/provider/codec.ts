@@ -57,9 +57,14 @@ export type Model = {
   window: number | null;
   /** What this server does differently from the API it imitates. */
   quirks: Quirks;
+  /** What it costs; null when that is not known. */
+  price: Price | null;
   /** The demo's pause between a few words. */
   delayMs: number;
 };
+
+/** US dollars for a million tokens of each class. */
+export type Price = { input: number; output: number; cacheRead: number; cacheWrite: number };
 
 /** How servers that speak one API differ, as data. */
 export type Quirks = {

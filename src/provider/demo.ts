@@ -1,8 +1,6 @@
-import type { Codec, Decoded, Fetch } from "./codec.js";
+import type { Codec, Fetch } from "./codec.js";
 import { demoAnswer } from "./demoAnswer.js";
 import { openaiChat } from "./openaiChat.js";
-
-const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
 
 /**
  * The demo model: offline, free, the same answer for the same request. It thinks, asks a tool (a `clock`, if there
@@ -14,18 +12,10 @@ const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
  */
 export const demo: Codec = {
   encode: (model, request) => ({ ...openaiChat.encode(model, request), url: "demo:" }),
-  decoder(model) {
-    const inner = openaiChat.decoder(model);
-    return { push: inner.push, end: () => free(inner.end()) };
-  },
-  decodeWhole: (model, status, body) => free(openaiChat.decodeWhole(model, status, body)),
+  decoder: openaiChat.decoder,
+  decodeWhole: openaiChat.decodeWhole,
   transport: (model) => demoServer(model.delayMs),
 };
-
-/** It runs here, so its price is known: nothing. */
-function free(decoded: Decoded): Decoded {
-  return { ...decoded, usage: { ...decoded.usage, cost: NO_COST } };
-}
 
 /** The demo as a server one can fetch from. */
 function demoServer(delayMs: number): Fetch {

@@ -1,4 +1,4 @@
-import type { Api, Model, Quirks } from "./codec.js";
+import type { Api, Model, Price, Quirks } from "./codec.js";
 import { quirksOf } from "./quirks.js";
 
 export type ModelOptions = {
@@ -11,6 +11,7 @@ export type ModelOptions = {
   provider?: string;
   window?: number | null;
   quirks?: Partial<Quirks>;
+  price?: Price | null;
   delayMs?: number;
 };
 
@@ -23,6 +24,8 @@ const OPENAI = "https://api.openai.com/v1";
 const OLLAMA = "http://127.0.0.1:11434/v1";
 const DEMO = "demo:";
 const DEMO_DELAY_MS = 15;
+/** What runs on one's own machine costs nothing by the token. */
+const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 /** Cheap, quick, and open to every key. */
 const DEFAULT_OPENAI_ID = "gpt-4.1-mini";
 const EXAMPLES = "openai/gpt-4.1-mini, ollama/llama3.2 or demo/demo";
@@ -41,6 +44,7 @@ export function model(options: ModelOptions): Model {
     apiKey: options.apiKey?.trim() || null,
     window: options.window ?? null,
     quirks: quirksOf(baseUrl, options.id, options.quirks),
+    price: options.price ?? (isDemo ? FREE : null),
     delayMs: options.delayMs ?? DEMO_DELAY_MS,
   };
 }
@@ -61,6 +65,7 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
         provider: "ollama",
         id,
         apiKey: set(env, "OLLAMA_API_KEY"),
+        price: FREE,
       });
     default:
       return no(`there is no provider "${provider}": type one such as ${EXAMPLES}`);
@@ -106,7 +111,7 @@ function resolveOpenai(name: string, id: string, env: Env): ResolvedModel {
 function resolveAt(
   baseUrl: string,
   variable: string,
-  options: { provider: string; id: string; apiKey: string | null },
+  options: { provider: string; id: string; apiKey: string | null; price?: Price },
 ): ResolvedModel {
   const problem = addressProblem(baseUrl);
   if (problem) return no(`${variable} ${problem}`);

@@ -1,0 +1,133 @@
+import type { Chat, MessageRow } from "../message/index.js";
+import type { Command } from "./commandWords.js";
+import { type AnswerPiece, type CommandPiece, isAnswer, isCommand, type Piece } from "./waiting.js";
+
+/** What whoever holds a chat's lane does next. */
+export type Job =
+  /** One turn for these messages, in order; the newest of them gets the answer. */
+  | { type: "turn"; pieces: AnswerPiece[] }
+  | { type: "command"; piece: CommandPiece }
+  /** Too late to answer. */
+  | { type: "expire"; pieces: AnswerPiece[] }
+  /** Nothing to do about these any more. */
+  | { type: "drop"; pieces: Piece[] }
+  /** People are still writing. */
+  | { type: "wait"; pieces: AnswerPiece[]; until: number };
+
+/** However long a burst goes on, its first message does not wait longer than this. */
+const LONGEST_BURST_MS = 10_000;
+/** After so many turns in a row that were cut short for the next, what is said waits and is answered together. */
+export const MOST_INTERRUPTIONS = 2;
+
+export type Moment = {
+  /** By the clock that dates work. */
+  steady: number;
+  /** By the clock that dates messages. */
+  now: number;
+};
+
+/**
+ * The next job of a lane in which nothing runs, from what waits there. By rule, whatever the timing: the first piece
+ * that is due decides, and takes along what the chat's settings say belongs to it. Null when nothing is due.
+ */
+export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): Job | null {
+  const first = pieces.find(({ work }) => work.run_at <= moment.steady);
+  if (!first) return null;
+  if (isCommand(first)) return { type: "command", piece: first };
+  if (!isAnswer(first)) return { type: "drop", pieces: [first] };
+  if (isExpired(first, chat, moment.now)) return { type: "expire", pieces: [first] };
+  if (first.asked.prefix === "todo") return { type: "turn", pieces: [first] };
+  const company = untilCommand(pieces.slice(pieces.indexOf(first)))
+    .filter(isAnswer)
+    .filter(({ asked }) => asked.prefix !== "todo");
+  const burst = burstOf(company);
+  const until = Math.min(
+    Math.max(...burst.map(({ work }) => work.run_at)),
+    first.asked.inbound.received_at + LONGEST_BURST_MS,
+  );
+  if (until > moment.steady) return { type: "wait", pieces: burst, until };
+  return { type: "turn", pieces: collects(chat) ? company : burst };
+}
+
+/** Messages of which each came before the quiet after the one before it was over. */
+function burstOf(pieces: readonly AnswerPiece[]): AnswerPiece[] {
+  const [first, ...rest] = pieces;
+  if (!first) return [];
+  const burst = [first];
+  let quietUntil = first.work.run_at;
+  for (const piece of rest) {
+    if (piece.work.run_at === 0 || piece.asked.inbound.received_at > quietUntil) break;
+    burst.push(piece);
+    quietUntil = Math.max(quietUntil, piece.work.run_at);
+  }
+  return burst;
+}
+
+/** Where a newer message may cut a turn short, what waits is answered together, "with both in view". */
+function collects({ while_busy }: Chat): boolean {
+  return while_busy === "collect" || while_busy === "interrupt";
+}
+
+function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
+  return chat.expire_after_s !== null && now - asked.inbound.received_at > chat.expire_after_s * 1000;
+}
+
+/** Does this message join the running turn at its next boundary? */
+export function steers({ asked }: AnswerPiece, chat: Chat): boolean {
+  switch (asked.prefix) {
+    case "btw":
+      return true;
+    case "todo":
+      return false;
+    case null:
+      return chat.while_busy === "steer";
+  }
+}
+
+/** Of what waits, the messages that join the running turn now. None of those behind a command that changes the branch. */
+export function steering(pieces: readonly Piece[], chat: Chat): AnswerPiece[] {
+  return untilCommand(pieces)
+    .filter(isAnswer)
+    .filter((piece) => steers(piece, chat));
+}
+
+export type Running = {
+  /** The person who started it, by the sender ids that are theirs. */
+  startedBy: ReadonlySet<string>;
+  /** Turns in a row before it that were cut short. */
+  interruptions: number;
+};
+
+/** May this message cut the running turn short? */
+export function interrupts({ asked }: AnswerPiece, chat: Chat, running: Running): boolean {
+  if (chat.while_busy !== "interrupt" || asked.prefix !== null) return false;
+  if (running.interruptions >= MOST_INTERRUPTIONS) return false;
+  return running.startedBy.has(asked.message.sender) || isOwner(asked.message);
+}
+
+/** Whoever runs the account the assistant lives on. */
+function isOwner(message: MessageRow): boolean {
+  return message.is_from_me;
+}
+
+/** Commands that are answered while a turn runs; the others change the branch and wait until it has ended. */
+export function isAnsweredAtOnce({ type }: Command): boolean {
+  switch (type) {
+    case "stop":
+    case "todos":
+    case "context":
+    case "usage":
+    case "model":
+      return true;
+    case "reset":
+    case "done":
+    case "fork":
+    case "shell":
+      return false;
+  }
+}
+
+function untilCommand(pieces: readonly Piece[]): readonly Piece[] {
+  const end = pieces.findIndex((piece) => isCommand(piece) && !isAnsweredAtOnce(piece.asked.command));
+  return end === -1 ? pieces : pieces.slice(0, end);
+}

@@ -1,0 +1,74 @@
+import { stripTrigger } from "../context/index.js";
+import type { Chat, IngestMessageMetadata, MessageRow } from "../message/index.js";
+import type { Inbound, Work } from "../store/store.js";
+import { type Command, parseCommand } from "./commandWords.js";
+import type { Hall } from "./hall.js";
+import { type Prefix, readPrefix } from "./prefix.js";
+
+/** What a piece of a chat's work asks for. */
+export type Asked =
+  | { type: "answer"; message: MessageRow; inbound: Inbound; prefix: Prefix | null }
+  | { type: "command"; message: MessageRow; inbound: Inbound; command: Command }
+  /** Somebody asked, not by a message, that this turn ends. */
+  | { type: "end_turn"; turn_id: string }
+  /** There is nothing to do any more: the message is gone, or its outcome is known. */
+  | { type: "nothing" };
+
+/** A piece of work that waits in a chat's lane. */
+export type Piece<A extends Asked = Asked> = { work: Work; asked: A };
+export type AnswerPiece = Piece<Extract<Asked, { type: "answer" }>>;
+export type CommandPiece = Piece<Extract<Asked, { type: "command" }>>;
+
+/** Pieces of a lane that are looked at together: more than that wait their turn unseen. */
+const LOOKED_AT = 1000;
+const END_TURN = "end_turn:";
+
+/** How a piece of work says that a turn is to end. */
+export function endTurnRef(turnId: string): string {
+  return `${END_TURN}${turnId}`;
+}
+
+/** What waits in a lane, in order, except what is known already. */
+export async function waitingPieces(
+  hall: Hall,
+  chat: Chat,
+  lane: string,
+  known: ReadonlySet<string> = new Set(),
+): Promise<Piece[]> {
+  const works = await hall.store.read.work("turn", lane, LOOKED_AT);
+  const unknown = works.filter((work) => !known.has(work.id));
+  return Promise.all(unknown.map(async (work) => ({ work, asked: await askedBy(hall, chat, work) })));
+}
+
+async function askedBy(hall: Hall, chat: Chat, work: Work): Promise<Asked> {
+  if (work.ref.startsWith(END_TURN)) return { type: "end_turn", turn_id: work.ref.slice(END_TURN.length) };
+  const [message, inbound] = await Promise.all([
+    hall.store.read.message(work.chat_jid, work.ref),
+    hall.store.read.inbound(work.chat_jid, work.ref),
+  ]);
+  if (!message || inbound?.outcome !== "pending") return { type: "nothing" };
+  const words = spokenWords(message, chat);
+  if (inbound.admission !== "command") {
+    return { type: "answer", message, inbound, prefix: readPrefix(words) };
+  }
+  const command = parseCommand(words);
+  return command ? { type: "command", message, inbound, command } : { type: "nothing" };
+}
+
+/** The words of a message without its trigger. */
+export function spokenWords({ content, metadata }: Pick<MessageRow, "content" | "metadata">, chat: Chat): string {
+  const { entities } = metadata as Partial<IngestMessageMetadata>;
+  return stripTrigger(content, {
+    names: [chat.assistant_name, ...chat.aliases],
+    entities,
+    botIds: [chat.bot_id],
+  });
+}
+
+export function isAnswer(piece: Piece): piece is AnswerPiece {
+  return piece.asked.type === "answer";
+}
+
+export function isCommand(piece: Piece): piece is CommandPiece {
+  return piece.asked.type === "command";
+}
