@@ -1,8 +1,9 @@
 import type { Api, Codec } from "./codec.js";
+import { container } from "./container.js";
 import { demo } from "./demo.js";
 import { openaiChat } from "./openaiChat.js";
 
-const CODECS: Readonly<Record<Api, Codec>> = { "openai-chat": openaiChat, demo };
+const CODECS: Readonly<Record<Api, Codec>> = { "openai-chat": openaiChat, demo, container };
 
 /** How an API is spoken. A new one does not compile until it stands here. */
 export function codecOf(api: Api): Codec {

@@ -25,7 +25,12 @@ export type ModelRequest = {
    * A tool message with as many sources as results has one source for each, in order.
    */
   origins?: ReadonlyMap<string, Origin>;
+  /** Which turn this is for. Told to an agent outside this process; no model API has a place for it. */
+  about?: RequestAbout;
 };
+
+/** The turn a request is made for. */
+export type RequestAbout = { chat_jid: string; turn_id: string; assistant_name: string; time_zone: string };
 
 /** A stretch of a request body with what it came from. Concatenated, the texts are the body. */
 export type EncodedBlock = { kind: BlockKind; sources: Source[]; text: string };
@@ -40,9 +45,11 @@ export type EncodedRequest = {
   leftOut: LeftOut[];
   /** Tools the API could not spell, by the name it was given instead; calls come back under the true name. */
   renamedTools: Record<string, string>;
+  /** These bytes follow those of the call before them into the same ears: they are not a whole request. */
+  follows?: boolean;
 };
 
-export const APIS = ["openai-chat", "demo"] as const;
+export const APIS = ["openai-chat", "demo", "container"] as const;
 export type Api = (typeof APIS)[number];
 
 /** A model one can call: an API, where it lives, and the model's id there. */
@@ -61,6 +68,8 @@ export type Model = {
   price: Price | null;
   /** The demo's pause between a few words. */
   delayMs: number;
+  /** For an agent outside this process: what it is told of how far it may go, and which model is wanted. */
+  outside?: { steps: number; timeMs: number; idleMs: number; model: string | null };
 };
 
 /** US dollars for a million tokens of each class. */
