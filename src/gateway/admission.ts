@@ -28,8 +28,17 @@ export type AdmissionFacts = {
   overBudget: string | null;
 };
 
-/** What a message is. `detail` says more than the reason's one word, where there is more to say. */
-export type Admitted = { admission: Admission; reason: string; outcome: OutcomeWord; detail: string };
+/**
+ * What a message is. `detail` says more than the reason's one word, where there is more to say; `isFirst` that a row
+ * of refusals begins here.
+ */
+export type Admitted = {
+  admission: Admission;
+  reason: string;
+  outcome: OutcomeWord;
+  detail: string;
+  isFirst: boolean;
+};
 
 /** Why messages run, as `reason` says it. Those that people set off themselves keep a sticky chat awake. */
 export const CALLS = ["name", "mention", "reply", "recipient", "pattern"] as const;
@@ -52,12 +61,14 @@ const quiet = (admission: "ignored" | "ambient" | "passive", reason: QuietReason
   reason,
   outcome: admission,
   detail: "",
+  isFirst: false,
 });
 const pending = (admission: "run" | "command", reason: string): Admitted => ({
   admission,
   reason,
   outcome: "pending",
   detail: "",
+  isFirst: false,
 });
 
 /**
@@ -77,7 +88,8 @@ export function admit(
   if (facts.way === "inject") return runOf("injected with run", isIn(chat.allow), facts);
   const isBot = metadata.sender_type === "bot";
   if (isBot && !chat.allow_bots) return quiet("ignored", "bot");
-  if (isBot && facts.botsInARow >= chat.loop_limit) return quiet("ignored", "loop_guard");
+  if (isBot && facts.botsInARow >= chat.loop_limit)
+    return { ...quiet("ignored", "loop_guard"), isFirst: facts.botsInARow === chat.loop_limit };
   const recipient = metadata.recipient_id ?? null;
   if (recipient !== null && recipient !== `bot:${chat.bot_id}`) return quiet("ignored", "other_recipient");
   const command = isBot || facts.attached ? null : commandOf(content, metadata, chat, facts.personId);

@@ -8,11 +8,14 @@ import {
   type IngestAttachment,
   type IngestMessageMetadata,
   type MessageRow,
+  quietMs,
   SubmitBody,
 } from "../message/index.js";
-import type { CommitResult, Fact, Inbound, NewMessage } from "../store/store.js";
+import type { CommitResult, Fact, Inbound, NewMessage, Work } from "../store/store.js";
 import { type Admitted, admit } from "./admission.js";
+import { admissionFacts } from "./admissionFacts.js";
 import type { Origin } from "./broadcast.js";
+import { overBudget, payerOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { dedupeKey, newRow, sha256 } from "./rows.js";
@@ -106,15 +109,36 @@ async function arrive(
   const origin = originOf(body.msg_metadata, options.address ?? null);
   const echo = await echoOf(hall, jid, body.msg_metadata, origin);
   if (echo) return { status: "stored", answer: echo };
-  const admitted = admit(body.content, body.msg_metadata, chat, {
-    way: arrival.way,
-    run: arrival.run,
-    repliesToUs: await repliesToUs(hall, body.msg_metadata, origin),
-  });
-  const row = rowOf(hall, chat, arrival, options);
+  const admitted = await admission(hall, chat, arrival, origin);
+  const row = { ...rowOf(hall, chat, arrival, options), untaken: isForModel(admitted) };
   const facts = factsOf(hall, chat, arrival, row, admitted, origin);
   const result = await hall.store.commit({ facts });
   return answerOf(hall, row, admitted, result);
+}
+
+/** What the message is. Money is asked for last, and only for what would run. */
+async function admission(hall: Hall, chat: Chat, arrival: Arrival, origin: Origin): Promise<Admitted> {
+  const { way, run, body } = arrival;
+  const metadata = body.msg_metadata;
+  const facts = await admissionFacts(hall, chat, {
+    way,
+    run,
+    attached: (body.attachments?.length ?? 0) > 0,
+    metadata,
+    address: origin.address,
+    threadOf: (said) => threadIn(chat, said),
+  });
+  const admitted = admit(body.content, metadata, chat, facts);
+  if (admitted.admission !== "run") return admitted;
+  const sender = metadata.sender_id;
+  const isPersonal = chat.budget.usd_per_person_per_day !== null;
+  const spent = await overBudget(hall, chat, isPersonal ? await payerOf(hall, sender) : `sender:${sender}`);
+  return spent === null ? admitted : admit(body.content, metadata, chat, { ...facts, overBudget: spent });
+}
+
+/** A command is told to the host, and what was refused reaches no model; what only lacked money may be read later. */
+function isForModel({ admission, outcome }: Admitted): boolean {
+  return admission !== "command" && outcome !== "ignored";
 }
 
 function rowOf(hall: Hall, chat: Chat, { body, role }: Arrival, options: IngestOptions): NewMessage {
@@ -136,7 +160,7 @@ function rowOf(hall: Hall, chat: Chat, { body, role }: Arrival, options: IngestO
       ? { key: options.idempotencyKey, body_sha256: sha256(JSON.stringify(body)) }
       : null,
     untaken: true,
-    thread_id: separateThread(chat, metadata, originOf(metadata, options.address ?? null)),
+    thread_id: separateThread(chat, metadata.thread_id ?? null, originOf(metadata, options.address ?? null)),
   });
 }
 
@@ -160,23 +184,35 @@ function factsOf(
     admission: admitted.admission,
     reason: admitted.reason,
     outcome: admitted.outcome,
-    outcome_reason: admitted.outcome === "pending" ? "" : admitted.reason,
+    outcome_reason: admitted.outcome === "pending" ? "" : admitted.detail || admitted.reason,
     turn_id: null,
     received_at: hall.clock.now(),
   };
   facts.push({ type: "inbound", inbound });
-  if (admitted.admission === "run") facts.push({ type: "work", work: turnWork(hall, row) });
-  return facts;
+  if (admitted.outcome === "pending") {
+    // A command does not wait for the end of a burst: `stop` means now.
+    const quiet = admitted.admission === "run" ? quietMs(chat, arrival.body.msg_metadata.source) : 0;
+    facts.push({ type: "work", work: turnWork(hall, row, quiet) });
+  }
+  const news = newsOf(chat, admitted);
+  return news === null ? facts : [...facts, ...hall.hostMessages.facts(chat, news)];
 }
 
-function turnWork(hall: Hall, row: NewMessage) {
+/** What people are told at once about a message that gets no answer. */
+function newsOf(chat: Chat, { reason, detail, isFirst }: Admitted): string | null {
+  if (reason === "over_budget") return `Not answered: ${detail}.`;
+  if (reason !== "loop_guard" || !isFirst) return null;
+  return `Bots wrote ${chat.loop_limit} messages in a row here; they are not answered until a person writes.`;
+}
+
+function turnWork(hall: Hall, row: NewMessage, quiet: number): Work {
   return {
     id: hall.clock.newId(),
-    kind: "turn" as const,
+    kind: "turn",
     lane: turnLane(row.chat_jid, row.thread_id),
     chat_jid: row.chat_jid,
     ref: row.id,
-    run_at: hall.clock.now(),
+    run_at: quiet === 0 ? 0 : hall.clock.now() + quiet,
     attempts: 0,
   };
 }
@@ -324,19 +360,18 @@ async function echoOf(
   return { message_id: id, chat_jid, seq, duplicate: true, admission: "ignored", reason: "echo" };
 }
 
-async function repliesToUs(hall: Hall, metadata: IngestMessageMetadata, origin: Origin): Promise<boolean> {
-  if (!metadata.reply_to || origin.address === null) return false;
-  const delivery = await hall.store.read.delivered(origin.address, metadata.reply_to);
-  if (!delivery) return false;
-  const message = await hall.store.read.message(delivery.chat_jid, delivery.message_id);
-  return message?.sender === "bot";
-}
-
-function separateThread(chat: Chat, metadata: IngestMessageMetadata, origin: Origin): string {
-  const thread = metadata.thread_id ?? null;
+function separateThread(chat: Chat, thread: string | null, origin: Origin): string {
   if (thread === null) return "";
   const binding = chat.bindings.find((bound) =>
     origin.address === null ? bound.channel === origin.source : bound.address === origin.address,
   );
   return binding?.threads === "separate" ? thread : "";
+}
+
+/** The thread of its own in which a stored message stands, as `separateThread` put it there. */
+function threadIn(chat: Chat, { source, channel_external_id, thread_id }: Record<string, unknown>): string {
+  if (typeof source !== "string" || typeof thread_id !== "string") return "";
+  const place = typeof channel_external_id === "string" ? channel_external_id : null;
+  const address = place === null ? null : `${source}:${place}`;
+  return separateThread(chat, thread_id, { source, address });
 }

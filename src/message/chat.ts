@@ -23,13 +23,14 @@ const settings = {
     z.enum(["always", "mention", "sticky"]),
     z.object({ pattern: wellFormed.min(1).max(1000) }),
   ]),
-  sticky_s: z.int().min(0),
+  sticky_s: z.int().min(0).max(604_800),
   allow: senders,
   read: senders,
   allow_bots: z.boolean(),
-  loop_limit: z.int().min(1),
+  loop_limit: z.int().min(1).max(500),
   while_busy: z.enum(["steer", "queue", "collect", "interrupt"]),
-  quiet_ms: z.int().min(0).max(60_000),
+  /** Null: as people write on the channel, see `quietMs`. */
+  quiet_ms: z.int().min(0).max(60_000).nullable(),
   expire_after_s: z.int().min(1).nullable(),
   model: wellFormed.nullable(),
   fallback_model: wellFormed.nullable(),
@@ -80,7 +81,7 @@ export function chatWithDefaults(given: NewChat, assistantName: string, aliases:
     allow_bots: false,
     loop_limit: 5,
     while_busy: "steer",
-    quiet_ms: 0,
+    quiet_ms: null,
     expire_after_s: null,
     model: null,
     fallback_model: null,
@@ -95,6 +96,15 @@ export function chatWithDefaults(given: NewChat, assistantName: string, aliases:
     ...withoutUndefined(given),
     jid: given.jid,
   };
+}
+
+/** Channels where people write a thought in several messages. */
+const BURSTS: ReadonlySet<string> = new Set(["whatsapp", "imessage", "bluebubbles"]);
+const BURST_MS = 400;
+
+/** How long to wait for more before a message that came in by this channel is answered. */
+export function quietMs({ quiet_ms }: Pick<Chat, "quiet_ms">, source: string): number {
+  return quiet_ms ?? (BURSTS.has(source) ? BURST_MS : 0);
 }
 
 /** A name as a machine may spell it; one without Latin letters or digits becomes `assistant`. */
