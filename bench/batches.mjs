@@ -50,6 +50,7 @@ function ingestBatch(index) {
     outcome: "ambient",
     outcome_reason: "no trigger",
     turn_id: null,
+    received_at: 0,
   };
   return {
     facts: [

@@ -53,7 +53,12 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
     case "call_started":
     case "call_partial":
     case "call_ended":
+    case "tool_done":
+    case "tools_written":
+    case "spent":
     case "knock":
+    case "person":
+    case "person_removed":
     case "token":
     case "token_removed":
       return [];

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { applyFacts, firstUnmet, type Refusal } from "./memory/apply.js";
-import { claimLanes, finishWork, holdsLane, releaseLanes, renewLease } from "./memory/lanes.js";
+import { claimLanes, finishWork, holdsLane, releaseLanes, renewLeases } from "./memory/lanes.js";
 import { readsOn } from "./memory/reads.js";
 import { emptyState, journal } from "./memory/state.js";
-import { kindsIn, newsroom } from "./news.js";
+import { changesSettings, kindsIn, newsroom } from "./news.js";
 import { twiceInBatch } from "./once.js";
 import {
   type CommitResult,
@@ -60,7 +60,7 @@ export function openMemory(options: MemoryOptions = {}): Store {
     const events = state.events.length > before;
     // Whoever is told may write at once; that must not happen in the middle of this write.
     await Promise.resolve();
-    tell({ work: kinds, events });
+    tell({ work: kinds, events, settings: changesSettings(facts) });
     return result;
   };
 
@@ -81,14 +81,14 @@ export function openMemory(options: MemoryOptions = {}): Store {
       orClosed(closed);
       return claimLanes(state, request);
     },
-    renew: async (lease, until) => {
+    renew: async (leases, now, leaseMs) => {
       orClosed(closed);
-      return renewLease(state, lease, until);
+      return renewLeases(state, leases, now + leaseMs);
     },
     release: async (holder, now) => {
       orClosed(closed);
       releaseLanes(state, holder, now);
-      tell({ work: [...WORK_KINDS], events: false });
+      tell({ work: [...WORK_KINDS], events: false, settings: false });
     },
     subscribe,
     read: readsOn(state),

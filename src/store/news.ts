@@ -18,7 +18,7 @@ export function newsroom(): Newsroom {
       return () => void listeners.delete(one);
     },
     tell(news) {
-      if (news.work.length === 0 && !news.events) return;
+      if (news.work.length === 0 && !news.events && !news.settings) return;
       for (const listener of listeners) {
         try {
           listener(news);
@@ -40,4 +40,18 @@ export function kindsIn(facts: readonly Fact[]): WorkKind[] {
     if (work) kinds.add(work.kind);
   }
   return [...kinds];
+}
+
+const SETTINGS: ReadonlySet<Fact["type"]> = new Set([
+  "chat",
+  "chat_removed",
+  "person",
+  "person_removed",
+  "token",
+  "token_removed",
+]);
+
+/** Do these facts change what an operator set: chats, people, tokens? */
+export function changesSettings(facts: readonly Fact[]): boolean {
+  return facts.some(({ type }) => SETTINGS.has(type));
 }

@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "longhand-plan-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Tables an operator fills, not a conversation; and what was handed in. */
-const SHORT = /^SCAN (chats|bindings|addresses|tokens|search_stale|a|walk|wanted)\b/;
+const SHORT = /^SCAN (chats|bindings|addresses|people|person_senders|tokens|search_stale|a|walk|wanted)\b/;
 
 function watched(db: Database): { prepare: Prepare; statements: Set<string> } {
   const statements = new Set<string>();
@@ -105,6 +105,12 @@ async function askEverything(read: StoreReads): Promise<void> {
   await read.lastEvent();
   await read.token("t");
   await read.tokens();
+  await read.people();
+  await read.personOf("web:x");
+  await read.runningTurns("home");
+  await read.toolsDone("c");
+  for (const accounts of [{ is: "chat:home" }, { under: "person:" }])
+    await read.spent({ accounts, from: "2026-11-01", to: "2026-11-30" });
   await read.blockKey("home");
 }
 
@@ -128,7 +134,7 @@ test("a claim looks up the lane that waits longest, however many there are", () 
   const db = connectWriter({ path: join(folder, "claim.db"), busyMs: 100, maxBytes: null });
   const plan = db
     .prepare(
-      "EXPLAIN QUERY PLAN SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT ?",
+      "EXPLAIN QUERY PLAN SELECT lane, chat_jid, fence, tries FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, since LIMIT ?",
     )
     .all()
     .map(({ detail }) => String(detail));

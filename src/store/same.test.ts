@@ -181,7 +181,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc.tuple(pick("k0", "k1"), pick("s0", "s1"), at).map(
     ([id, sha256, created_at]): Fact => ({
       type: "token",
-      token: { id, name: id, sha256, scopes: ["read"], created_at },
+      token: { id, name: id, sha256, scopes: ["read"], created_at, person_id: null },
     }),
   ),
   pick("k0", "k1").map((id): Fact => ({ type: "token_removed", id })),
@@ -303,12 +303,12 @@ async function perform(store: Store, leases: readonly Lease[], what: Doing): Pro
       return store.claim({
         kind: what.kind,
         now: what.now,
-        until: what.now + what.lasts,
+        leaseMs: what.lasts,
         limit: what.limit,
         holder: "h",
       });
     case "renew":
-      return store.renew(held(what.lease), what.until);
+      return store.renew([held(what.lease)], 0, what.until);
     case "release":
       return store.release(what.holder, what.now);
     case "settle":

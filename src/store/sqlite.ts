@@ -1,4 +1,4 @@
-import { kindsIn, newsroom } from "./news.js";
+import { changesSettings, kindsIn, newsroom } from "./news.js";
 import { twiceInBatch } from "./once.js";
 import { connectReader } from "./sqlite/connect.js";
 import { type Packed, pack } from "./sqlite/pack.js";
@@ -41,7 +41,7 @@ const LIMITS: QueueLimits = { operations: 20_000, bytes: 128 * 1024 * 1024 };
  */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const { subscribe, tell } = newsroom();
-  const foreign = () => tell({ work: [...WORK_KINDS], events: true });
+  const foreign = () => tell({ work: [...WORK_KINDS], events: true, settings: true });
   const limits = { ...LIMITS, ...options.queue };
   const { path, busyMs = BUSY_MS, maxBytes = null } = options;
   const queue = await openQueue({ path, busyMs, maxBytes }, limits, foreign);
@@ -57,13 +57,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   ) => {
     const result = orThrow(await run());
     if (typeof result === "number") {
-      tell({ work: kindsIn(facts), events: packed.logged });
+      tell({ work: kindsIn(facts), events: packed.logged, settings: changesSettings(facts) });
       return committed(packed.messageIds, [result]);
     }
     if (result[0] === "refused") return refused(read, result[1]);
     if (result[0] !== "committed") throw unexpected(result);
     const kinds = kindsIn(facts);
-    tell({ work: result[2] ? [...new Set([...kinds, ...freed])] : kinds, events: packed.logged });
+    tell({
+      work: result[2] ? [...new Set([...kinds, ...freed])] : kinds,
+      events: packed.logged,
+      settings: changesSettings(facts),
+    });
     return committed(packed.messageIds, result[1]);
   };
 
@@ -83,14 +87,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       if (typeof result === "number" || result[0] !== "claimed") throw unexpected(result);
       return result[1];
     },
-    async renew(lease, until) {
-      const result = orThrow(await queue.run(["renew", lease.lane, lease.fence, until], 0));
+    async renew(leases, now, leaseMs) {
+      const plain = leases.map(({ lane, fence }) => ({ lane, fence }));
+      const result = orThrow(await queue.run(["renew", plain, now + leaseMs], 0));
       if (typeof result === "number" || result[0] !== "renewed") throw unexpected(result);
       return result[1];
     },
     async release(holder, now) {
       orThrow(await queue.run(["release", holder, now], 0));
-      tell({ work: [...WORK_KINDS], events: false });
+      tell({ work: [...WORK_KINDS], events: false, settings: false });
     },
     subscribe,
     read,

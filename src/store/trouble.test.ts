@@ -137,7 +137,7 @@ describe("when somebody else holds the database locked", () => {
     await refused;
     clearInterval(ticking);
     expect(turns).toBeGreaterThan(3);
-    await expect(store.claim({ kind: "turn", holder: "a", now: 1, until: 2, limit: 1 })).rejects.toThrow(
+    await expect(store.claim({ kind: "turn", holder: "a", now: 1, leaseMs: 1, limit: 1 })).rejects.toThrow(
       StoreUnavailable,
     );
 
@@ -214,7 +214,7 @@ test("a thread that dies takes no promise with it, and the next write starts ano
       return thread;
     },
   );
-  const claim = () => queue.run(["claim", { kind: "turn", holder: "a", now: 1, until: 2, limit: 1 }], 0);
+  const claim = () => queue.run(["claim", { kind: "turn", holder: "a", now: 1, leaseMs: 1, limit: 1 }], 0);
   expect(await claim()).toEqual(["claimed", []]);
   const waiting = [claim(), claim()];
   void threads[0]?.end();

@@ -195,7 +195,14 @@ export const chats: Check[] = [
   {
     name: "tokens are found by the hash of their secret until they are removed",
     async check(store) {
-      const token = { id: "t1", name: "web", sha256: "aa", scopes: ["read", "ingest:slack"], created_at: AT };
+      const token = {
+        id: "t1",
+        name: "web",
+        sha256: "aa",
+        scopes: ["read", "ingest:slack"],
+        created_at: AT,
+        person_id: null,
+      };
       await kept(store, [{ type: "token", token }]);
       assert.deepEqual(await store.read.token("aa"), token);
       assert.equal(await store.read.token("bb"), null);

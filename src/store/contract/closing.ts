@@ -13,7 +13,7 @@ export const closing: Check[] = [
       await closed;
       await assert.rejects(store.commit({ facts: [message("m2")] }), StoreUnavailable);
       await assert.rejects(
-        store.claim({ kind: "turn", holder: "a", now: 1, until: 2, limit: 1 }),
+        store.claim({ kind: "turn", holder: "a", now: 1, leaseMs: 1, limit: 1 }),
         StoreUnavailable,
       );
       await store.close();

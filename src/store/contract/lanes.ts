@@ -106,7 +106,7 @@ export const lanes: Check[] = [
         status: "fenced",
         lane: "turn:home",
       });
-      assert.equal(await store.renew(old, 500), false);
+      assert.deepEqual(await store.renew([old], 0, 500), [{ lane: old.lane, fence: old.fence }]);
       assert.deepEqual(await said(store), []);
       await kept(store, [message("m2")], [leaseOf(taken)]);
       assert.equal((await store.read.work("turn", "turn:home", 9)).length, 1);
@@ -118,7 +118,7 @@ export const lanes: Check[] = [
       await kept(store, [registered(), work("w1")]);
       const claim = await onlyClaim(store, 10, 20);
       await kept(store, [message("m1")], [leaseOf(claim)]);
-      assert.equal(await store.renew(claim, 2000), true);
+      assert.deepEqual(await store.renew([claim], 0, 2000), []);
       assert.deepEqual(await claimed(store, 1000, 1100), []);
       await settled(store, claim, { done: ["w1"], release: true });
     },
@@ -128,28 +128,30 @@ export const lanes: Check[] = [
     async check(store) {
       await kept(store, [work("w1")]);
       const claim = await onlyClaim(store, 10, 20);
-      assert.equal(await store.renew(claim, 50), true);
+      assert.deepEqual(await store.renew([claim], 0, 50), []);
       assert.deepEqual(await claimed(store, 49, 100), []);
       assert.equal((await claimed(store, 50, 100)).length, 1);
-      assert.equal(await store.renew(claim, 500), false);
-      assert.equal(await store.renew({ lane: "turn:nowhere", fence: 1 }, 500), false);
+      assert.deepEqual(await store.renew([claim], 0, 500), [{ lane: claim.lane, fence: claim.fence }]);
+      assert.deepEqual(await store.renew([{ lane: "turn:nowhere", fence: 1 }], 0, 500), [
+        { lane: "turn:nowhere", fence: 1 },
+      ]);
     },
   },
   {
     name: "a holder that starts anew need not wait for the leases of its earlier life",
     async check(store) {
       await kept(store, [work("w1"), work("w2", { lane: "turn:other" })]);
-      const [mine] = await store.claim({ kind: "turn", holder: "a", now: 10, until: 1000, limit: 1 });
-      const [theirs] = await store.claim({ kind: "turn", holder: "b", now: 10, until: 1000, limit: 1 });
+      const [mine] = await store.claim({ kind: "turn", holder: "a", now: 10, leaseMs: 990, limit: 1 });
+      const [theirs] = await store.claim({ kind: "turn", holder: "b", now: 10, leaseMs: 990, limit: 1 });
       assert.ok(mine && theirs);
       await store.release("a", 11);
-      assert.equal(await store.renew(mine, 2000), false);
+      assert.deepEqual(await store.renew([mine], 0, 2000), [{ lane: mine.lane, fence: mine.fence }]);
       const again = await claimed(store, 11, 1000);
       assert.deepEqual(
         again.map(({ lane }) => lane),
         [mine.lane],
       );
-      assert.equal(await store.renew(theirs, 2000), true);
+      assert.deepEqual(await store.renew([theirs], 0, 2000), []);
     },
   },
   {
@@ -158,7 +160,7 @@ export const lanes: Check[] = [
       await kept(store, [registered(), work("w1"), work("w2")]);
       const claim = await onlyClaim(store, 10, 20);
       await settled(store, claim, { done: ["w1"], release: true });
-      assert.equal(await store.renew(claim, 50), false);
+      assert.deepEqual(await store.renew([claim], 0, 50), [{ lane: claim.lane, fence: claim.fence }]);
       assert.equal(
         (await store.commit({ expect: [leaseOf(claim)], facts: [message("m1")] })).status,
         "fenced",

@@ -103,7 +103,7 @@ export const messages: Check[] = [
       const result = await store.commit({ facts: [message("m1"), inbound("m1"), work("w1")] });
       assert.match(whyConflict(result), /home is not registered/);
       assert.equal(await store.read.message(CHAT, "m1"), null);
-      assert.deepEqual(await store.claim({ kind: "turn", holder: "a", now: 10, until: 20, limit: 9 }), []);
+      assert.deepEqual(await store.claim({ kind: "turn", holder: "a", now: 10, leaseMs: 10, limit: 9 }), []);
       assert.deepEqual(await store.read.events({ after: null, chat_jid: null, limit: 10 }), []);
     },
   },
@@ -150,7 +150,7 @@ export const messages: Check[] = [
       assert.deepEqual(await store.read.addresses(), []);
       assert.deepEqual(await store.read.labels(CHAT), []);
       assert.notEqual((await store.read.chat(CHAT))?.name, "renamed");
-      assert.deepEqual(await store.claim({ kind: "turn", holder: "a", now: 10, until: 20, limit: 9 }), []);
+      assert.deepEqual(await store.claim({ kind: "turn", holder: "a", now: 10, leaseMs: 10, limit: 9 }), []);
       assert.equal((await store.read.events({ after: null, chat_jid: null, limit: 10 })).length, 2);
       assert.deepEqual(
         await kept(store, [

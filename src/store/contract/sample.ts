@@ -68,6 +68,7 @@ export function inbound(message_id: string, more: Partial<Inbound> = {}): Fact {
       outcome: "pending",
       outcome_reason: "",
       turn_id: null,
+      received_at: 0,
       ...more,
     },
   };
@@ -123,6 +124,7 @@ export function turn(id: string, more: Partial<Turn> = {}): Fact {
       started_at: AT,
       status: "running",
       ended_at: null,
+      interruptions: 0,
       ...more,
     },
   };
@@ -211,7 +213,7 @@ export async function claimed(
   more: { kind?: WorkKind; limit?: number; holder?: string } = {},
 ): Promise<Claim[]> {
   const { kind = "turn", limit = 100, holder = "a" } = more;
-  return store.claim({ kind, holder, now, until, limit });
+  return store.claim({ kind, holder, now, leaseMs: until - now, limit });
 }
 
 /** The one lane that can be claimed now. */

@@ -1,8 +1,10 @@
 import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
 import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
-import { endCall, keepPartial, startCall } from "./calls.js";
+import { overBudget, NOTHING_SPENT } from "../spending.js";
+import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
 import { addWork, hastenLane, holdsLane } from "./lanes.js";
+import { keepPerson, spend } from "./people.js";
 import { messageOf } from "./rows.js";
 import { emptyRoom, type Journal, plain, type Room, type State } from "./state.js";
 import { addEntry, endTurn, moveHead, startTurn } from "./tree.js";
@@ -71,12 +73,23 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
       return keepPartial(context, fact.call_id, fact.parts);
     case "call_ended":
       return endCall(context, fact.call, fact.leftovers);
+    case "tool_done":
+      return keepTool(context, fact);
+    case "tools_written":
+      return forgetTools(context, fact.call_id);
+    case "spent":
+      return spend(context, fact);
     case "chat":
       return keepChat(context, fact);
     case "chat_removed":
       return removeChat(context, fact.jid);
     case "knock":
       return knock(context, fact);
+    case "person":
+      return keepPerson(context, fact.person);
+    case "person_removed":
+      journal.remove(state.people, fact.id);
+      return null;
     case "token":
       return keepToken(context, fact);
     case "token_removed":
@@ -125,6 +138,8 @@ function whyNot(state: State, expected: Exclude<Expectation, { type: "lease" }>)
       if (!delivery) return `there is no delivery ${expected.id}`;
       return delivery.state === expected.state ? null : `the delivery is ${delivery.state}`;
     }
+    case "budget":
+      return overBudget(expected, state.spent.get(expected.account)?.get(expected.day) ?? NOTHING_SPENT);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CallEnvelope } from "../../message/index.js";
 import { MAX_DEPTH, shortest } from "../request.js";
-import type { Leftover, PartialPart, RequestBlock, RequestList, StoredRequest } from "../store.js";
+import type { Fact, Leftover, PartialPart, RequestBlock, RequestList, StoredRequest } from "../store.js";
 import { type Context, conflict, type Refusal, roomOf } from "./apply.js";
 import { type CallRecord, plain, type State } from "./state.js";
 
@@ -36,6 +36,7 @@ export function startCall(context: Context, call: CallEnvelope, request: Request
     },
     leftovers: [],
     partial: new Map(),
+    toolsDone: new Map(),
   });
   return null;
 }
@@ -87,5 +88,24 @@ export function endCall(
   const byPart = new Map(leftovers.map((leftover) => [leftover.part, plain(leftover)]));
   const sorted = [...byPart.values()].sort((a, b) => a.part - b.part);
   journal.set(state.calls, call.id, { ...record, call: plain(call), leftovers: sorted, partial: new Map() });
+  return null;
+}
+
+export function keepTool(
+  { state, journal }: Context,
+  { call_id, index, result }: Extract<Fact, { type: "tool_done" }>,
+): Refusal | null {
+  const record = state.calls.get(call_id);
+  if (!record) return conflict(`there is no call ${call_id}`);
+  journal.set(state.calls, call_id, {
+    ...record,
+    toolsDone: new Map(record.toolsDone).set(index, plain(result)),
+  });
+  return null;
+}
+
+export function forgetTools({ state, journal }: Context, call_id: string): null {
+  const record = state.calls.get(call_id);
+  if (record) journal.set(state.calls, call_id, { ...record, toolsDone: new Map() });
   return null;
 }

@@ -13,9 +13,13 @@ export function addWork({ state, journal }: Context, work: Work): boolean {
   const { lane: name, kind, chat_jid, run_at } = work;
   const lane = state.lanes.get(name);
   if (!lane) {
-    journal.set(state.lanes, name, { lane: name, kind, chat_jid, free_at: run_at, holder: null, fence: 0 });
+    const since = nextWait(state);
+    const free = { free_at: run_at, holder: null, since };
+    journal.set(state.lanes, name, { lane: name, kind, chat_jid, ...free, fence: 0, tries: 0 });
   } else if (lane.holder === null) {
-    journal.set(state.lanes, name, { ...lane, free_at: dueAfterAdding(lane.kind, lane.free_at, run_at) });
+    const free_at = dueAfterAdding(lane.kind, lane.free_at, run_at);
+    if (free_at !== lane.free_at)
+      journal.set(state.lanes, name, { ...lane, free_at, since: nextWait(state) });
   }
   return true;
 }
@@ -32,24 +36,25 @@ export function hastenLane({ state, journal }: Context, name: string, run_at: nu
   }
 }
 
-export function claimLanes(state: State, { kind, holder, now, until, limit }: ClaimRequest): Claim[] {
+export function claimLanes(state: State, { kind, holder, now, leaseMs, limit }: ClaimRequest): Claim[] {
   const claims: Claim[] = [];
   const free = [...state.lanes.values()].flatMap((lane) =>
     lane.kind === kind && lane.free_at !== null && lane.free_at <= now
       ? [{ lane, free_at: lane.free_at }]
       : [],
   );
-  for (const { lane } of free.sort((a, b) => a.free_at - b.free_at)) {
+  for (const { lane } of free.sort((a, b) => a.free_at - b.free_at || a.lane.since - b.lane.since)) {
     if (claims.length >= limit) break;
     const work = workInLane(state, lane.lane);
     const due = dueAt(kind, work);
     if (due === null || due > now) {
-      state.lanes.set(lane.lane, { ...lane, holder: null, free_at: due });
+      state.lanes.set(lane.lane, { ...lane, holder: null, free_at: due, since: nextWait(state) });
       continue;
     }
-    const fence = lane.fence + 1;
-    state.lanes.set(lane.lane, { ...lane, fence, holder, free_at: until });
-    claims.push({ lane: lane.lane, fence, kind, chat_jid: lane.chat_jid, work: duePieces(kind, work, now) });
+    const [fence, tries] = [lane.fence + 1, lane.tries + 1];
+    state.lanes.set(lane.lane, { ...lane, fence, holder, free_at: now + leaseMs, tries });
+    const { lane: name, chat_jid } = lane;
+    claims.push({ lane: name, fence, kind, chat_jid, work: duePieces(kind, work, now), tries });
   }
   return claims;
 }
@@ -60,11 +65,14 @@ export function releaseLanes(state: State, holder: string, now: number): void {
   }
 }
 
-export function renewLease(state: State, lease: Lease, until: number): boolean {
-  const lane = heldLane(state, lease);
-  if (!lane) return false;
-  state.lanes.set(lane.lane, { ...lane, free_at: until });
-  return true;
+/** Those that are lost. */
+export function renewLeases(state: State, leases: readonly Lease[], until: number): Lease[] {
+  return leases.flatMap(({ lane: name, fence }) => {
+    const lane = heldLane(state, { lane: name, fence });
+    if (!lane) return [{ lane: name, fence }];
+    state.lanes.set(name, { ...lane, free_at: until });
+    return [];
+  });
 }
 
 export function holdsLane(state: State, lease: Lease): boolean {
@@ -88,10 +96,17 @@ export function finishWork(state: State, move: Omit<Settlement, "facts">): boole
     if (work) inLane?.set(id, { ...work, run_at, attempts });
   }
   const lane = state.lanes.get(name);
+  if (lane) state.lanes.set(name, { ...lane, tries: 0 });
   if (!move.release || !lane) return false;
   const work = workInLane(state, name);
-  state.lanes.set(name, { ...lane, holder: null, free_at: dueAt(lane.kind, work) });
+  const free_at = dueAt(lane.kind, work);
+  state.lanes.set(name, { ...lane, tries: 0, holder: null, free_at, since: nextWait(state) });
   return work.length > 0;
+}
+
+function nextWait(state: State): number {
+  state.waits += 1;
+  return state.waits;
 }
 
 export function workInLane(state: State, lane: string, limit: number = LANE_WINDOW): Work[] {

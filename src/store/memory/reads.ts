@@ -5,6 +5,7 @@ import { holds, termsOf } from "../search.js";
 import type { MessageQuery, PathEntry, StoreReads } from "../store.js";
 import { requestOf } from "./calls.js";
 import { workInLane } from "./lanes.js";
+import { personOf } from "./people.js";
 import { messageOf, rowOf } from "./rows.js";
 import type { Kept, Room, State } from "./state.js";
 
@@ -27,6 +28,12 @@ export function readsOn(state: State): StoreReads {
         .filter(({ address }) => !state.chatOfAddress.has(address))
         .sort((a, b) => compare(a.last_seen, b.last_seen) || compare(a.address, b.address))
         .map((known) => ({ ...known })),
+
+    people: async () =>
+      [...state.people.values()]
+        .sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id))
+        .map((person) => structuredClone(person)),
+    personOf: async (sender) => copy(personOf(state, sender)),
 
     message: async (chat_jid, id) => {
       const of = room(chat_jid);
@@ -86,6 +93,10 @@ export function readsOn(state: State): StoreReads {
           (turn) => turn.chat_jid === chat_jid && turn.thread_id === thread_id && turn.status === "running",
         ),
       ),
+    runningTurns: async (chat_jid) =>
+      [...state.turns.values()]
+        .filter((turn) => turn.chat_jid === chat_jid && turn.status === "running")
+        .map((turn) => ({ ...turn })),
     call: async (id) => copy(state.calls.get(id)?.call),
     calls: async ({ chat_jid, turn_id, after, limit }) =>
       from(state.calls, after)
@@ -106,6 +117,19 @@ export function readsOn(state: State): StoreReads {
       [...(state.calls.get(call_id)?.partial.values() ?? [])]
         .sort((a, b) => a.part - b.part)
         .map((part) => ({ ...part })),
+    toolsDone: async (call_id) =>
+      [...(state.calls.get(call_id)?.toolsDone ?? [])]
+        .sort(([a], [b]) => a - b)
+        .map(([index, result]) => ({ index, result: structuredClone(result) })),
+    spent: async ({ accounts, from: first, to }) =>
+      [...state.spent]
+        .filter(([account]) =>
+          "is" in accounts ? account === accounts.is : account.startsWith(accounts.under),
+        )
+        .flatMap(([account, days]) => [...days].map(([day, spending]) => ({ account, day, spending })))
+        .filter(({ day }) => first <= day && day <= to)
+        .sort((a, b) => compare(a.account, b.account) || compare(a.day, b.day))
+        .map((row) => structuredClone(row)),
     request: async (call_id) => requestOf(state, call_id),
 
     work: async (kind, lane, limit) => workInLane(state, lane, limit).filter((work) => work.kind === kind),

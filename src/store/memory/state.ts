@@ -1,4 +1,4 @@
-import type { AttachmentRow, CallEnvelope, Chat, Delivery, MessageRow } from "../../message/index.js";
+import type { AttachmentRow, CallEnvelope, Chat, Delivery, MessageRow, Person } from "../../message/index.js";
 import type { NewEvent } from "../events.js";
 import type {
   Entry,
@@ -8,6 +8,7 @@ import type {
   PartialPart,
   RequestList,
   Revision,
+  Spending,
   Token,
   Turn,
   Work,
@@ -44,6 +45,10 @@ export type Lane = {
   free_at: number | null;
   holder: string | null;
   fence: number;
+  /** How often it was claimed since it was last settled. */
+  tries: number;
+  /** Grows each time it comes to wait: of lanes due since the same time, the one that waits longer goes first. */
+  since: number;
 };
 
 export type CallRecord = {
@@ -56,6 +61,7 @@ export type CallRecord = {
   request: Omit<RequestList, "base">;
   leftovers: Leftover[];
   partial: ReadonlyMap<number, PartialPart>;
+  toolsDone: ReadonlyMap<number, Record<string, unknown>>;
 };
 
 export type State = {
@@ -68,11 +74,16 @@ export type State = {
   laneOfWork: Map<string, string>;
   workOfLane: Map<string, Map<string, Work>>;
   lanes: Map<string, Lane>;
+  /** How often a lane came to wait. */
+  waits: number;
   deliveries: Map<string, Delivery>;
   turns: Map<string, Turn>;
   calls: Map<string, CallRecord>;
   events: NewEvent[];
+  people: Map<string, Person>;
   tokens: Map<string, Token>;
+  /** By account, then day. */
+  spent: Map<string, ReadonlyMap<string, Spending>>;
 };
 
 export function emptyState(): State {
@@ -85,11 +96,14 @@ export function emptyState(): State {
     laneOfWork: new Map(),
     workOfLane: new Map(),
     lanes: new Map(),
+    waits: 0,
     deliveries: new Map(),
     turns: new Map(),
     calls: new Map(),
     events: [],
+    people: new Map(),
     tokens: new Map(),
+    spent: new Map(),
   };
 }
 

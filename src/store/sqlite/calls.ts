@@ -1,6 +1,6 @@
 import type { CallEnvelope } from "../../message/index.js";
 import { MAX_DEPTH, shortest } from "../request.js";
-import type { Leftover, PartialPart, RequestBlock, RequestList } from "../store.js";
+import type { Fact, Leftover, PartialPart, RequestBlock, RequestList } from "../store.js";
 import type { Prepare } from "./driver.js";
 import { conflict } from "./facts.js";
 import { number, text, textOrNull } from "./columns.js";
@@ -136,5 +136,23 @@ export function endCall(
       JSON.stringify(data),
     );
   }
+  return null;
+}
+
+export function keepTool(
+  prepare: Prepare,
+  { call_id, index, result }: Extract<Fact, { type: "tool_done" }>,
+): Refusal | null {
+  if (!listOf(prepare, call_id, null)) return conflict(`there is no call ${call_id}`);
+  prepare("INSERT OR REPLACE INTO tool_results (call_id, position, result) VALUES (?, ?, ?)").run(
+    call_id,
+    index,
+    JSON.stringify(result),
+  );
+  return null;
+}
+
+export function forgetTools(prepare: Prepare, call_id: string): null {
+  prepare("DELETE FROM tool_results WHERE call_id = ?").run(call_id);
   return null;
 }

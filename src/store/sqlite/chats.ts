@@ -61,7 +61,8 @@ export function keepLabel(prepare: Prepare, fact: Of<"label">): Refusal | null {
 
 export function keepToken(prepare: Prepare, token: Token): Refusal | null {
   const { changes } = prepare(
-    "INSERT INTO tokens (id, name, sha256, scopes, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-  ).run(token.id, token.name, token.sha256, JSON.stringify(token.scopes), token.created_at);
+    `INSERT INTO tokens (id, name, sha256, scopes, created_at, person_id) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  ).run(token.id, token.name, token.sha256, JSON.stringify(token.scopes), token.created_at, token.person_id);
   return changes === 0 ? conflict(`there is already a token ${token.id}, or one with the same secret`) : null;
 }

@@ -1,6 +1,8 @@
 import type { Expectation } from "../store.js";
 import type { Prepare } from "./driver.js";
 import { holdsLane } from "./lanes.js";
+import { overBudget } from "../spending.js";
+import { spentOn } from "./spent.js";
 import type { Refusal } from "./wire.js";
 
 /** The first expectation that no longer holds, as the answer to whoever had it. */
@@ -47,6 +49,8 @@ function whyNot(prepare: Prepare, expected: Exclude<Expectation, { type: "lease"
       if (!row) return `there is no delivery ${expected.id}`;
       return row.state === expected.state ? null : `the delivery is ${row.state}`;
     }
+    case "budget":
+      return overBudget(expected, spentOn(prepare, expected.account, expected.day));
   }
 }
 

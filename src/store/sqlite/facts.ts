@@ -99,8 +99,9 @@ function insertInbound(prepare: Prepare, fact: PackedInbound, written: readonly 
   const refused = conflict(`there is no message ${message_id}, or it was already admitted`);
   if (seq === null) return refused;
   const { changes } = prepare(
-    `INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id,
+       received_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   ).run(chat_jid, seq, message_id, ...rest);
   return changes === 0 ? refused : null;
 }

@@ -6,8 +6,10 @@ import type { PackedWork } from "./wire.js";
 
 /**
  * `free_at` is when a lane may be claimed: when its work is due, or, while it is leased, when the lease ends; null when
- * it has no work. One index on it makes a claim cost the same however much work waits.
+ * it has no work. One index on it makes a claim cost the same however much work waits. Of lanes due since the same time,
+ * such as those whose work is due at once, the one that came to wait first (`since`) is claimed first.
  */
+const NEXT_WAIT = "(SELECT coalesce(max(since), 0) + 1 FROM lanes)";
 
 /** Add work to its lane. False when there is work with this id already. */
 export function addWork(prepare: Prepare, work: PackedWork): boolean {
@@ -19,8 +21,8 @@ export function addWork(prepare: Prepare, work: PackedWork): boolean {
   if (changes === 0) return false;
   // Whoever holds the lane looks at its work again before giving it back, so a leased lane stays as it is.
   prepare(
-    `INSERT INTO lanes (lane, kind, chat_jid, free_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (lane) DO UPDATE SET free_at = excluded.free_at
+    `INSERT INTO lanes (lane, kind, chat_jid, free_at, since) VALUES (?, ?, ?, ?, ${NEXT_WAIT})
+     ON CONFLICT (lane) DO UPDATE SET free_at = excluded.free_at, since = excluded.since
      WHERE holder IS NULL AND (free_at IS NULL OR (free_at > excluded.free_at AND kind <> 'delivery'))`,
   ).run(lane, kind, chat_jid, run_at);
   return true;
@@ -41,7 +43,7 @@ export function claimLanes(prepare: Prepare, request: ClaimRequest): Claim[] {
   const seen = new Set<string>();
   while (claims.length < request.limit) {
     const free = prepare(
-      "SELECT lane, chat_jid, fence FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, rowid LIMIT ?",
+      "SELECT lane, chat_jid, fence, tries FROM lanes WHERE kind = ? AND free_at <= ? ORDER BY free_at, since LIMIT ?",
     ).all(request.kind, request.now, request.limit);
     const fresh = free.filter(({ lane }) => !seen.has(text(lane)));
     if (fresh.length === 0) break;
@@ -55,7 +57,7 @@ export function claimLanes(prepare: Prepare, request: ClaimRequest): Claim[] {
   return claims;
 }
 
-function claimLane(prepare: Prepare, { kind, holder, now, until }: ClaimRequest, row: Row): Claim | null {
+function claimLane(prepare: Prepare, { kind, holder, now, leaseMs }: ClaimRequest, row: Row): Claim | null {
   const lane = text(row.lane);
   const work = workInLane(prepare, lane);
   const due = dueAt(kind, work);
@@ -64,15 +66,11 @@ function claimLane(prepare: Prepare, { kind, holder, now, until }: ClaimRequest,
     setFree(prepare, lane, due);
     return null;
   }
-  const fence = number(row.fence) + 1;
-  prepare("UPDATE lanes SET fence = ?, holder = ?, lease_until = ?, free_at = ? WHERE lane = ?").run(
-    fence,
-    holder,
-    until,
-    until,
-    lane,
-  );
-  return { lane, fence, kind, chat_jid: text(row.chat_jid), work: duePieces(kind, work, now) };
+  const [fence, tries, until] = [number(row.fence) + 1, number(row.tries) + 1, now + leaseMs];
+  prepare(
+    "UPDATE lanes SET fence = ?, holder = ?, lease_until = ?, free_at = ?, tries = ? WHERE lane = ?",
+  ).run(fence, holder, until, until, tries, lane);
+  return { lane, fence, kind, chat_jid: text(row.chat_jid), work: duePieces(kind, work, now), tries };
 }
 
 /** Lanes without work are found out when they are claimed. */
@@ -83,11 +81,14 @@ export function releaseLanes(prepare: Prepare, holder: string, now: number): voi
   );
 }
 
-export function renewLease(prepare: Prepare, lease: Lease, until: number): boolean {
-  const { changes } = prepare(
-    "UPDATE lanes SET lease_until = ?, free_at = ? WHERE lane = ? AND fence = ? AND holder IS NOT NULL",
-  ).run(until, until, lease.lane, lease.fence);
-  return Number(changes) === 1;
+/** Those that are lost. */
+export function renewLeases(prepare: Prepare, leases: readonly Lease[], until: number): Lease[] {
+  return leases.filter(({ lane, fence }) => {
+    const { changes } = prepare(
+      "UPDATE lanes SET lease_until = ?, free_at = ? WHERE lane = ? AND fence = ? AND holder IS NOT NULL",
+    ).run(until, until, lane, fence);
+    return Number(changes) === 0;
+  });
 }
 
 /** A lease that ran out still counts until somebody else claims the lane. */
@@ -111,6 +112,7 @@ export function finishWork(prepare: Prepare, move: Omit<Settlement, "facts">): b
       lane,
     );
   }
+  prepare("UPDATE lanes SET tries = 0 WHERE lane = ?").run(lane);
   if (!move.release) return false;
   const work = workInLane(prepare, lane);
   const first = work[0];
@@ -119,10 +121,9 @@ export function finishWork(prepare: Prepare, move: Omit<Settlement, "facts">): b
 }
 
 function setFree(prepare: Prepare, lane: string, free_at: number | null): void {
-  prepare("UPDATE lanes SET holder = NULL, lease_until = NULL, free_at = ? WHERE lane = ?").run(
-    free_at,
-    lane,
-  );
+  prepare(
+    `UPDATE lanes SET holder = NULL, lease_until = NULL, free_at = ?, since = ${NEXT_WAIT} WHERE lane = ?`,
+  ).run(free_at, lane);
 }
 
 function workInLane(prepare: Prepare, lane: string): Work[] {

@@ -103,6 +103,7 @@ function packInbound(inbound: Inbound): PackedFact {
     inbound.outcome,
     inbound.outcome_reason,
     inbound.turn_id,
+    inbound.received_at,
   ];
 }
 
@@ -139,5 +140,6 @@ function alone(bytes: Uint8Array): Uint8Array {
 function textIn(fact: RareFact): number {
   if (fact.type === "revision") return 2 * (fact.content?.length ?? 0);
   if (fact.type === "call_partial") return fact.parts.reduce((sum, part) => sum + 2 * part.content.length, 0);
+  if (fact.type === "tool_done") return 2 * JSON.stringify(fact.result).length;
   return 0;
 }

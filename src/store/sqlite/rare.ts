@@ -1,12 +1,14 @@
 import { type DeliveryOf, eventsOf } from "../events.js";
 import type { Entry, Fact, Turn } from "../store.js";
-import { endCall, keepPartial, startCall } from "./calls.js";
+import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
 import { keepChat, keepLabel, keepToken, knock, removeChat } from "./chats.js";
 import type { Prepare } from "./driver.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, log } from "./facts.js";
 import { markStale } from "./indexer.js";
 import { hastenLane } from "./lanes.js";
+import { keepPerson, removePerson } from "./people.js";
+import { spend } from "./spent.js";
 import { text } from "./columns.js";
 import type { RareFact, Refusal } from "./wire.js";
 
@@ -42,12 +44,22 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
       return keepPartial(prepare, fact.call_id, fact.parts);
     case "call_ended":
       return endCall(prepare, fact.call, fact.leftovers);
+    case "tool_done":
+      return keepTool(prepare, fact);
+    case "tools_written":
+      return forgetTools(prepare, fact.call_id);
+    case "spent":
+      return spend(prepare, fact);
     case "chat":
       return keepChat(prepare, fact.chat, fact.at);
     case "chat_removed":
       return removeChat(prepare, fact.jid, fact.at);
     case "knock":
       return knock(prepare, fact);
+    case "person":
+      return keepPerson(prepare, fact.person);
+    case "person_removed":
+      return removePerson(prepare, fact.id);
     case "token":
       return keepToken(prepare, fact.token);
     case "token_removed":
@@ -118,9 +130,18 @@ function moveDelivery(prepare: Prepare, fact: Of<"delivery_state">): Refusal | n
 
 function startTurn(prepare: Prepare, turn: Turn): Refusal | null {
   const { changes } = prepare(
-    `INSERT INTO turns (id, chat_jid, thread_id, trigger_id, started_at, status, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  ).run(turn.id, turn.chat_jid, turn.thread_id, turn.trigger_id, turn.started_at, turn.status, turn.ended_at);
+    `INSERT INTO turns (id, chat_jid, thread_id, trigger_id, started_at, status, ended_at, interruptions)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  ).run(
+    turn.id,
+    turn.chat_jid,
+    turn.thread_id,
+    turn.trigger_id,
+    turn.started_at,
+    turn.status,
+    turn.ended_at,
+    turn.interruptions,
+  );
   return changes === 0 ? conflict(`there is already a turn ${turn.id}`) : null;
 }
 

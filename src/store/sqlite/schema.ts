@@ -299,4 +299,35 @@ CREATE TABLE search_stale (
   PRIMARY KEY (chat, bucket)
 ) STRICT, WITHOUT ROWID;
 `,
+  `
+ALTER TABLE inbound ADD COLUMN received_at INTEGER NOT NULL DEFAULT 0 /* milliseconds by our clock; 0: not noted */;
+ALTER TABLE turns ADD COLUMN interruptions INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tokens ADD COLUMN person_id TEXT;
+
+ALTER TABLE lanes ADD COLUMN tries INTEGER NOT NULL DEFAULT 0 /* claims since it was last settled */;
+ALTER TABLE lanes ADD COLUMN since INTEGER NOT NULL DEFAULT 0 /* grows each time a lane comes to wait */;
+DROP INDEX lanes_free;
+CREATE INDEX lanes_free ON lanes(kind, free_at, since) WHERE free_at IS NOT NULL;
+CREATE INDEX lanes_since ON lanes(since);
+
+CREATE TABLE tool_results (
+  call_id TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  result TEXT NOT NULL /* JSON; gone once it is a message */,
+  PRIMARY KEY (call_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE spent (
+  account TEXT NOT NULL,
+  day TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  unpriced INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  usd REAL NOT NULL,
+  PRIMARY KEY (account, day)
+) STRICT, WITHOUT ROWID;
+`,
 ];

@@ -1,4 +1,4 @@
-import type { Claim, ClaimRequest, CommitResult, Expectation, Fact, Settlement } from "../store.js";
+import type { Claim, ClaimRequest, CommitResult, Expectation, Fact, Lease, Settlement } from "../store.js";
 
 /**
  * What goes between the event loop and the writer's thread. The facts of an ingest travel as flat lists in the order
@@ -42,6 +42,7 @@ export type PackedInbound = [
   outcome: string,
   outcome_reason: string,
   turn_id: string | null,
+  received_at: number,
 ];
 export type PackedWork = [
   type: "work",
@@ -78,7 +79,7 @@ export type Op =
   | ["commit", facts: PackedFact[], expect: Expectation[]]
   | ["settle", facts: PackedFact[], move: Omit<Settlement, "facts">]
   | ["claim", ClaimRequest]
-  | ["renew", lane: string, fence: number, until: number]
+  | ["renew", leases: Lease[], until: number]
   | ["release", holder: string, now: number]
   | ["close"];
 
@@ -91,7 +92,7 @@ export type OpResult =
   | ["committed", seqs: number[], freed: boolean]
   | ["refused", Refusal]
   | ["claimed", Claim[]]
-  | ["renewed", boolean]
+  | ["renewed", lost: Lease[]]
   | ["done"]
   | ["unavailable", why: string]
   /** A bug. Its batch was undone; its neighbours were not touched. */

@@ -3,7 +3,7 @@ import { waitForDisk } from "./connect.js";
 import { type Database, type Prepare, unavailability } from "./driver.js";
 import { firstUnmet } from "./expect.js";
 import { applyFacts } from "./facts.js";
-import { claimLanes, finishWork, holdsLane, releaseLanes, renewLease } from "./lanes.js";
+import { claimLanes, finishWork, holdsLane, releaseLanes, renewLeases } from "./lanes.js";
 import { rollback } from "./migrate.js";
 import { type Numbers, numbersIn } from "./numbers.js";
 import type { Op, OpResult, PackedFact, Refusal } from "./wire.js";
@@ -78,7 +78,7 @@ function runOp(prepare: Prepare, numbers: Numbers, op: WriteOp): OpResult {
       releaseLanes(prepare, op[1], op[2]);
       return ["done"];
     case "renew":
-      return ["renewed", renewLease(prepare, { lane: op[1], fence: op[2] }, op[3])];
+      return ["renewed", renewLeases(prepare, op[1], op[2])];
   }
 }
 

@@ -5,7 +5,10 @@ import type { Prepare, Row, SqlValue } from "../driver.js";
 import { number, text } from "../columns.js";
 import { blockOf } from "./rows.js";
 
-type CallReads = Pick<StoreReads, "call" | "calls" | "lastCall" | "callParts" | "partial" | "request">;
+type CallReads = Pick<
+  StoreReads,
+  "call" | "calls" | "lastCall" | "callParts" | "partial" | "toolsDone" | "request"
+>;
 
 export function callReads(prepare: Prepare): CallReads {
   const one = (id: string) => prepare("SELECT * FROM calls WHERE id = ?").get(id);
@@ -64,6 +67,11 @@ export function callReads(prepare: Prepare): CallReads {
           type: row.type === "thinking" ? "thinking" : "text",
           content: text(row.content),
         })),
+
+    toolsDone: async (call_id) =>
+      prepare("SELECT position, result FROM tool_results WHERE call_id = ? ORDER BY position")
+        .all(call_id)
+        .map((row) => ({ index: number(row.position), result: JSON.parse(text(row.result)) })),
 
     request: async (call_id) => {
       const row = one(call_id);

@@ -4,6 +4,7 @@ import { callReads } from "./calls.js";
 import { chatReads } from "./chats.js";
 import { logReads } from "./log.js";
 import { messageReads } from "./messages.js";
+import { peopleReads } from "./people.js";
 import { searchReads } from "./search.js";
 import { treeReads } from "./tree.js";
 
@@ -23,6 +24,7 @@ export function readsOn(prepare: Prepare): StoreReads {
   };
   return {
     ...chatReads(guarded),
+    ...peopleReads(guarded),
     ...messageReads(guarded),
     ...searchReads(guarded),
     ...treeReads(guarded),

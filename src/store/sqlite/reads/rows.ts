@@ -102,6 +102,7 @@ export function inboundOf(row: Row): Inbound {
     outcome: oneOf(OUTCOMES, row.outcome),
     outcome_reason: text(row.outcome_reason),
     turn_id: textOrNull(row.turn_id),
+    received_at: number(row.received_at),
   };
 }
 
@@ -146,7 +147,7 @@ export function entryOf(row: Row): Entry {
   return { id, chat_jid, thread_id, parent, kind, message_id, turn_id, at, data };
 }
 
-const TURN_STATUSES = ["running", "ended", "failed", "stopped"] as const;
+const TURN_STATUSES = ["running", "ended", "failed", "stopped", "superseded"] as const;
 
 export function turnOf(row: Row): Turn {
   return {
@@ -157,6 +158,7 @@ export function turnOf(row: Row): Turn {
     started_at: text(row.started_at),
     status: oneOf(TURN_STATUSES, row.status),
     ended_at: textOrNull(row.ended_at),
+    interruptions: number(row.interruptions),
   };
 }
 
@@ -202,5 +204,6 @@ export function tokenOf(row: Row): Token {
     sha256: text(row.sha256),
     scopes: JSON.parse(text(row.scopes)),
     created_at: text(row.created_at),
+    person_id: textOrNull(row.person_id),
   };
 }

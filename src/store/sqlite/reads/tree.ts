@@ -5,7 +5,7 @@ import { windowOf } from "../../path.js";
 import { textOrNull } from "../columns.js";
 import { ENTRY, entryOf, MESSAGE, turnOf } from "./rows.js";
 
-type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn">;
+type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn" | "runningTurns">;
 
 /**
  * Walks parents until the first entry the newest compaction kept: `stop` is null until a compaction was met, then
@@ -66,5 +66,9 @@ export function treeReads(prepare: Prepare): TreeReads {
       ).get(chat_jid, thread_id);
       return row ? turnOf(row) : null;
     },
+    runningTurns: async (chat_jid) =>
+      prepare("SELECT * FROM turns WHERE chat_jid = ? AND status = 'running' ORDER BY rowid")
+        .all(chat_jid)
+        .map(turnOf),
   };
 }
