@@ -4,6 +4,7 @@ import {
   type Chat,
   type IngestMessageMetadata,
   type OutcomeWord,
+  personOfRef,
   personRef,
 } from "../message/index.js";
 import { matchesPattern } from "./admissionPattern.js";
@@ -108,7 +109,9 @@ function runOf(reason: RunReason, isAllowed: boolean, facts: AdmissionFacts): Ad
 
 /** Is this sender in a list of sender ids and people that may be everyone? */
 export function includes(list: Chat["allow"], sender: string, personId: string | null = null): boolean {
-  if (list === "*" || list.includes(sender)) return true;
+  if (list === "*") return true;
+  // Nobody becomes a person by calling themselves one.
+  if (personOfRef(sender) === null && list.includes(sender)) return true;
   return personId !== null && list.includes(personRef({ id: personId }));
 }
 

@@ -1,4 +1,10 @@
-import type { Chat, IngestMessageMetadata, MessageRow, Person } from "../message/index.js";
+import {
+  type Chat,
+  type IngestMessageMetadata,
+  type MessageRow,
+  type Person,
+  personOfRef,
+} from "../message/index.js";
 import { type AdmissionFacts, CALLS } from "./admission.js";
 import type { Hall } from "./hall.js";
 
@@ -37,7 +43,7 @@ export async function admissionFacts(hall: Hall, chat: Chat, knock: Knock): Prom
 /** Does any of the chat's lists name a person, so that it matters who a sender is? */
 function namesPeople({ allow, read, shell_allow }: Chat): boolean {
   return [allow, read, shell_allow].some(
-    (list) => list !== "*" && list.some((entry) => entry.startsWith("person:")),
+    (list) => list !== "*" && list.some((entry) => personOfRef(entry) !== null),
   );
 }
 

@@ -6,8 +6,10 @@ import {
   type FieldError,
   NewChat,
 } from "../message/index.js";
+import { patternProblem } from "./admissionPattern.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
+import { unknownPeople } from "./people.js";
 
 export type ChatResult =
   | { status: "ok"; chat: Chat }
@@ -20,7 +22,7 @@ export async function registerChat(hall: Hall, body: unknown): Promise<ChatResul
   const parsed = NewChat.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error, "", body) };
   const chat = chatWithDefaults(parsed.data, hall.assistantName, hall.aliases);
-  const errors = checkChat(hall, chat);
+  const errors = [...checkChat(hall, chat), ...(await unknownPeople(hall, listsOf(parsed.data)))];
   if (errors.length > 0) return { status: "invalid", errors };
   return write(hall, chat, { type: "chat_absent", jid: chat.jid });
 }
@@ -33,7 +35,7 @@ export async function changeChat(hall: Hall, jid: string, body: unknown): Promis
   if (!before) return { status: "unknown" };
   const given = Object.fromEntries(Object.entries(parsed.data).filter(([, value]) => value !== undefined));
   const chat: Chat = { ...before, ...given };
-  const errors = checkChat(hall, chat);
+  const errors = [...checkChat(hall, chat), ...(await unknownPeople(hall, listsOf(parsed.data)))];
   if (errors.length > 0) return { status: "invalid", errors };
   return write(hall, chat, { type: "chat_present", jid });
 }
@@ -63,9 +65,16 @@ async function write(
   return { status: "conflict", why: `could not be written: ${result.status}` };
 }
 
-/** What only the whole chat can tell: addresses that fit their channel, a model we can find. */
+/** The lists of who may, so far as they are given. */
+function listsOf({ allow, read, shell_allow }: ChatPatch) {
+  return { allow, read, shell_allow };
+}
+
+/** What only the whole chat can tell: addresses that fit their channel, a model we can find, a pattern we can match. */
 function checkChat(hall: Hall, chat: Chat): FieldError[] {
   const errors: FieldError[] = [];
+  const problem = typeof chat.trigger === "object" ? patternProblem(chat.trigger.pattern) : null;
+  if (problem !== null) errors.push({ path: "trigger.pattern", reason: problem });
   for (const [index, binding] of chat.bindings.entries()) {
     const place = `${binding.channel}:`;
     if (!binding.address.startsWith(place) || binding.address === place) {

@@ -7,6 +7,7 @@ import {
   type FieldError,
   type MessageRow,
   type Outcome,
+  type Person,
   senderKind,
   SubmitBody,
   errorsOf,
@@ -37,6 +38,7 @@ import {
 import { Live } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
+import { addPerson, changePerson, type PersonResult, personById, removePerson } from "./people.js";
 import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
@@ -217,6 +219,23 @@ export class Gateway {
 
   removeChat(jid: string): Promise<boolean> {
     return removeChat(this.hall, jid);
+  }
+
+  person(id: string): Promise<Person | null> {
+    return personById(this.hall, id);
+  }
+
+  /** Add a person: one human behind several sender ids. */
+  addPerson(body: unknown): Promise<PersonResult> {
+    return addPerson(this.hall, body);
+  }
+
+  changePerson(id: string, body: unknown): Promise<PersonResult> {
+    return changePerson(this.hall, id, body);
+  }
+
+  removePerson(id: string): Promise<boolean> {
+    return removePerson(this.hall, id);
   }
 
   /** A host message: for people, never for a model. Null when there is no such chat. */

@@ -5,6 +5,7 @@ export type { EventHub, StreamEvent } from "./events.js";
 export { createGateway, DEFAULT_LIMITS, type Gateway, type GatewayOptions } from "./gateway.js";
 export type { FoundModel, GatewayLimits, Log, NoticeSource } from "./hall.js";
 export type { IngestOptions, IngestResult } from "./ingest.js";
+export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";
 export { isCursor, StoreUnavailable } from "../store/store.js";

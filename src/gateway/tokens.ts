@@ -1,10 +1,19 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Person } from "../message/index.js";
 import type { Store, Token } from "../store/store.js";
 import type { Clock } from "./clock.js";
+import { personById } from "./people.js";
 
 /** What a credential may do. `operate` includes reading and speaking; `admin` includes everything. */
 export type Scope = "read" | "operate" | "admin" | "ingest";
-export type Identity = { name: string; scopes: readonly string[] };
+/** Whoever asks. With a `person_id`, they speak as that person and as nobody else. */
+export type Identity = { name: string; scopes: readonly string[]; person_id: string | null };
+
+/** Whose page a one-time link opens: the operator's (null), or a person's own. */
+type Opener = Pick<Person, "id" | "name"> | null;
+
+/** Read the conversations, and speak on the page as themselves. */
+const PERSONAL_SCOPES = ["read", "ingest:web"];
 
 const LOGIN_CODE_LIFE_MS = 15 * 60_000;
 const REMEMBERED = 1000;
@@ -14,7 +23,7 @@ export class Tokens {
   private readonly owner: Buffer;
   private readonly known = new Map<string, Identity>();
   private removals = 0;
-  private readonly codes = new Map<string, number>();
+  private readonly codes = new Map<string, { until: number; opener: Opener }>();
 
   constructor(
     private readonly store: Store,
@@ -22,12 +31,14 @@ export class Tokens {
     private readonly clock: Clock,
   ) {
     this.owner = digest(ownerToken);
+    // Another process may take a token back, or a person's link with the person.
+    store.subscribe((news) => news.settings && this.forget());
   }
 
   /** Who a secret belongs to; null when nobody. */
   async identify(secret: string): Promise<Identity | null> {
     const hash = digest(secret);
-    if (timingSafeEqual(hash, this.owner)) return { name: "owner", scopes: ["admin"] };
+    if (timingSafeEqual(hash, this.owner)) return { name: "owner", scopes: ["admin"], person_id: null };
     const key = hash.toString("hex");
     const cached = this.known.get(key);
     if (cached) return cached;
@@ -35,13 +46,19 @@ export class Tokens {
     const token = await this.store.read.token(key);
     if (!token) return null;
     if (this.known.size >= REMEMBERED) this.known.clear();
+    const { name, scopes, person_id } = token;
+    const identity = { name, scopes, person_id };
     // A token taken back while we read must not be remembered.
-    if (this.removals === removalsBefore) this.known.set(key, { name: token.name, scopes: token.scopes });
-    return token;
+    if (this.removals === removalsBefore) this.known.set(key, identity);
+    return identity;
   }
 
   /** Hand out a token. The only time its secret is told. */
-  async create(name: string, scopes: string[]): Promise<Token & { token: string }> {
+  async create(
+    name: string,
+    scopes: string[],
+    personId: string | null = null,
+  ): Promise<Token & { token: string }> {
     const secret = `lh_${randomBytes(32).toString("base64url")}`;
     const token: Token = {
       id: this.clock.newId(),
@@ -49,7 +66,7 @@ export class Tokens {
       sha256: digest(secret).toString("hex"),
       scopes,
       created_at: new Date(this.clock.now()).toISOString(),
-      person_id: null,
+      person_id: personId,
     };
     await this.store.commit({ facts: [{ type: "token", token }] });
     return { ...token, token: secret };
@@ -63,25 +80,35 @@ export class Tokens {
     const token = (await this.store.read.tokens()).find((known) => known.id === id);
     if (!token) return false;
     await this.store.commit({ facts: [{ type: "token_removed", id }] });
-    this.removals++;
-    this.known.clear();
+    this.forget();
     return true;
   }
 
-  /** A code that opens the page once, within a quarter of an hour. */
-  loginCode(): string {
+  private forget(): void {
+    this.removals++;
+    this.known.clear();
+  }
+
+  /** A code that opens the page once, within a quarter of an hour: for the operator, or for a person as themselves. */
+  loginCode(opener: Opener = null): string {
     const code = randomBytes(18).toString("base64url");
-    this.codes.set(digest(code).toString("hex"), this.clock.now() + LOGIN_CODE_LIFE_MS);
+    const until = this.clock.now() + LOGIN_CODE_LIFE_MS;
+    this.codes.set(digest(code).toString("hex"), { until, opener });
     return code;
   }
 
   /** Change a code into a token for the page; a code works once. */
-  async login(code: string): Promise<string | null> {
+  async login(code: string): Promise<{ token: string; opener: Opener } | null> {
     const key = digest(code).toString("hex");
-    const until = this.codes.get(key);
+    const issued = this.codes.get(key);
     this.codes.delete(key);
-    if (until === undefined || until < this.clock.now()) return null;
-    return (await this.create("web page", ["admin"])).token;
+    if (issued === undefined || issued.until < this.clock.now()) return null;
+    const { opener } = issued;
+    if (opener === null) return { token: (await this.create("web page", ["admin"])).token, opener };
+    const person = await personById({ store: this.store }, opener.id);
+    if (!person) return null;
+    const name = `web page of ${person.name}`;
+    return { token: (await this.create(name, PERSONAL_SCOPES, opener.id)).token, opener };
   }
 }
 

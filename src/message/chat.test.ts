@@ -22,7 +22,7 @@ describe("registering a chat", () => {
       notices: "system",
       edits: "note",
       thread_context_role: "user",
-      quiet_ms: 0,
+      quiet_ms: null,
       bindings: [],
     });
     expect(Chat.parse(chat)).toEqual(chat);

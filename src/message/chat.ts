@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { wellFormed } from "./ingest.js";
+import { SenderOrPerson } from "./person.js";
 import { withoutUndefined } from "./present.js";
 
-const senders = z.union([z.literal("*"), z.array(wellFormed.min(1).max(320)).max(10_000)]);
+const senders = z.union([z.literal("*"), z.array(SenderOrPerson).max(10_000)]);
 
 export const Binding = z.object({
   channel: wellFormed.min(1),
@@ -39,7 +40,7 @@ const settings = {
   thread_context_role: z.enum(["user", "system"]),
   edits: z.enum(["note", "rewrite", "keep"]),
   time_zone: wellFormed.refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
-  shell_allow: z.array(wellFormed).max(1000),
+  shell_allow: z.array(SenderOrPerson).max(1000),
   budget: z.object({
     usd_per_day: z.number().min(0).nullable().default(null),
     tokens_per_day: z.int().min(0).nullable().default(null),
@@ -71,7 +72,7 @@ export function chatWithDefaults(given: NewChat, assistantName: string, aliases:
   const name = given.assistant_name ?? assistantName;
   return {
     name: given.jid,
-    bot_id: slug(name),
+    bot_id: slug(name, "assistant"),
     assistant_name: name,
     aliases: [...aliases],
     trigger: "mention",
@@ -107,8 +108,8 @@ export function quietMs({ quiet_ms }: Pick<Chat, "quiet_ms">, source: string): n
   return quiet_ms ?? (BURSTS.has(source) ? BURST_MS : 0);
 }
 
-/** A name as a machine may spell it; one without Latin letters or digits becomes `assistant`. */
-function slug(name: string): string {
+/** A name as a machine may spell it; one without Latin letters or digits becomes the other word. */
+export function slug(name: string, otherwise: string): string {
   const plain = name
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
@@ -116,7 +117,7 @@ function slug(name: string): string {
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, 64)
     .replace(/^-|-$/g, "");
-  return plain || "assistant";
+  return plain || otherwise;
 }
 
 function isTimeZone(name: string): boolean {

@@ -27,9 +27,10 @@ export const wellFormed = z.string().check((context) => {
   context.issues.push({ code: "custom", input: context.value, message });
 });
 
-const senderId = z.string().check((context) => {
+/** Who may be a sender. `person:` is how settings name people: a sender of that name would be let in as one. */
+export const SenderId = z.string().check((context) => {
   const id = context.value;
-  if (id === TERMINAL_SENDER || SENDER_ID.test(id)) return;
+  if (id === TERMINAL_SENDER || (SENDER_ID.test(id) && !id.startsWith("person:"))) return;
   const message = isOwnSender(id) ? `"${id}" is one of our own sender words; ${SENDER_SHAPE}` : SENDER_SHAPE;
   context.issues.push({ code: "custom", input: id, message });
 });
@@ -53,7 +54,7 @@ export const IngestMessageMetadata = z
       .max(255)
       .regex(/^[a-z0-9][a-z0-9_.-]*$/, "expected lower-case letters, digits, _ . or -"),
     /** `<namespace>:<external id>`. */
-    sender_id: senderId,
+    sender_id: SenderId,
     /** Label for people and for attribution. */
     sender_display_name: z.string().max(1024),
     sender_type: z.enum(["human", "bot"]),

@@ -13,6 +13,7 @@ import { chatRoutes } from "./routes/chats.js";
 import { ingestRoutes } from "./routes/ingest.js";
 import { messageRoutes } from "./routes/messages.js";
 import { operateRoutes } from "./routes/operate.js";
+import { peopleRoutes } from "./routes/people.js";
 import { EventsQuery, serveEvents, startOf } from "./streams.js";
 
 /** A whole request has to be here by then; large attachments come over slow lines too. */
@@ -25,6 +26,7 @@ const ROUTES: readonly Route[] = [
   ...messageRoutes,
   ...callRoutes,
   ...operateRoutes,
+  ...peopleRoutes,
 ];
 
 export type ServerOptions = Served & {
@@ -37,7 +39,7 @@ export type ServerOptions = Served & {
   report: (error: unknown) => void;
 };
 
-const NOBODY: Identity = { name: "nobody", scopes: [] };
+const NOBODY: Identity = { name: "nobody", scopes: [], person_id: null };
 
 /** The doors: HTTP API, event stream, webhooks and page. */
 export function createServer(options: ServerOptions): FastifyInstance {

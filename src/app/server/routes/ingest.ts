@@ -1,8 +1,8 @@
 import { InjectBody, IngestAnswer, SubmitBody, belongsTo } from "../../../message/index.js";
-import { covers, type Identity, type IngestResult } from "../../../gateway/index.js";
+import { covers, type Gateway, type Identity, type IngestResult, webSender } from "../../../gateway/index.js";
 import { type Answer, type Asked, ok, type Route, route, type Served } from "../route.js";
 import { invalid, Problem } from "../problem.js";
-import { requireScope } from "../auth.js";
+import { requireScope, unauthorised } from "../auth.js";
 
 const WAYS = [
   { word: "submit", summary: "Someone spoke in the chat", body: SubmitBody },
@@ -28,8 +28,11 @@ export const ingestRoutes: Route[] = WAYS.map(({ word, summary, body }) =>
 async function takeIn(
   way: Way,
   { gateway }: Served,
-  { params, body, headers, identity }: Asked<unknown>,
+  { params, body: given, headers, identity }: Asked<unknown>,
 ): Promise<Answer> {
+  if (way === "inject" && identity.person_id !== null)
+    throw new Problem(403, "A personal link speaks as a person: use submit. Programs inject.");
+  const body = identity.person_id === null ? given : await asThemselves(gateway, identity.person_id, given);
   const source = sourceOf(body);
   requireScope(identity, "ingest", source);
   requireOwnSender(identity, body, source);
@@ -73,6 +76,17 @@ function requireOwnSender(identity: Identity, body: unknown, source: string | nu
     403,
     `A token for "${source}" cannot speak as "${sender}": its senders are "${source}:…".`,
   );
+}
+
+/** Whoever came by a personal link speaks as that person: as nobody else, and not as a program or a bot either. */
+async function asThemselves(gateway: Gateway, personId: string, body: unknown): Promise<unknown> {
+  const person = await gateway.person(personId);
+  if (!person) throw unauthorised("The person this link belonged to is not known here any more.");
+  const metadata = field(body, "msg_metadata");
+  if (typeof body !== "object" || body === null || typeof metadata !== "object" || metadata === null)
+    return body;
+  const own = { sender_id: webSender(person.id), sender_display_name: person.name, sender_type: "human" };
+  return { ...body, msg_metadata: { ...metadata, ...own, mention_token: null, is_from_me: null } };
 }
 
 function sourceOf(body: unknown): string | null {

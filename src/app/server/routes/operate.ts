@@ -18,7 +18,10 @@ const TokenListing = z.object({
   name: z.string(),
   scopes: z.array(z.string()),
   created_at: z.string(),
+  person_id: z.string().nullable(),
 });
+/** Whose link it was: they speak as themselves. */
+const Opener = z.object({ id: z.string(), name: z.string() });
 const LoginBody = z.strictObject({ code: z.string().min(1).max(255) });
 const ModelListing = z.object({
   name: z.string(),
@@ -110,12 +113,12 @@ export const operateRoutes: Route[] = [
     scope: "open",
     body: LoginBody,
     bodySize: "code",
-    answers: { status: 200, schema: z.object({ token: z.string() }) },
+    answers: { status: 200, schema: z.object({ token: z.string(), person: Opener.nullable() }) },
     handle: async ({ tokens }, { body }) => {
-      const token = await tokens.login(parsed(LoginBody, body).code);
-      if (!token)
+      const entered = await tokens.login(parsed(LoginBody, body).code);
+      if (!entered)
         throw unauthorised("This link was used already or is too old; `longhand link` makes a new one.");
-      return ok({ token });
+      return ok({ token: entered.token, person: entered.opener });
     },
   }),
   route({
