@@ -5,8 +5,10 @@ import { log } from "./contract/log.js";
 import { messages } from "./contract/messages.js";
 import { once } from "./contract/once.js";
 import { outcomes } from "./contract/outcomes.js";
+import { people } from "./contract/people.js";
 import type { Check } from "./contract/sample.js";
 import { search } from "./contract/search.js";
+import { spending } from "./contract/spending.js";
 import { closing } from "./contract/closing.js";
 import { tree } from "./contract/tree.js";
 import type { Store } from "./store.js";
@@ -20,6 +22,8 @@ const ROOMS: [string, Check[]][] = [
   ["calls", calls],
   ["log and outbox", log],
   ["chats", chats],
+  ["people", people],
+  ["spending", spending],
   ["search", search],
   ["closing", closing],
 ];

@@ -82,6 +82,41 @@ test("an older database keeps what is in it", async () => {
   db.close();
 });
 
+test("a database of the first version opens, and what it did not know yet is unknown, none or null", async () => {
+  const path = join(folder, "first.db");
+  const db = open(path);
+  migrate(db, MIGRATIONS.slice(0, 1));
+  db.exec(`
+    INSERT INTO chats (jid, last_seq, block_key, registered_at, settings) VALUES ('home', 1, randomblob(32), '', '{}');
+    INSERT INTO messages (id, chat_jid, sender, sender_name, content, timestamp, seq)
+      VALUES ('m1', 'home', 'web:olivia', 'Olivia', 'words', '2026-11-15T12:00:00.000Z', 1);
+    INSERT INTO inbound VALUES ('home', 1, 'm1', 'run', 'trigger', 'pending', '', NULL);
+    INSERT INTO turns VALUES ('t1', 'home', '', 'm1', '2026-11-15T12:00:00.000Z', 'running', NULL);
+    INSERT INTO tokens VALUES ('k1', 'web', 'aa', '["read"]', '2026-11-15T12:00:00.000Z');
+    INSERT INTO people VALUES ('olivia', 'Olivia', '2026-11-15T12:00:00.000Z');
+    INSERT INTO person_senders VALUES ('web:olivia', 'olivia');
+    INSERT INTO work (id, kind, lane, chat_jid, ref, run_at, attempts)
+      VALUES ('w1', 'turn', 'turn:home', 'home', 'm1', 5, 0), ('w2', 'turn', 'turn:other', 'other', 'm2', 5, 0);
+    INSERT INTO lanes (lane, kind, chat_jid, free_at, holder, fence)
+      VALUES ('turn:home', 'turn', 'home', 5, 'gone', 7), ('turn:other', 'turn', 'other', 5, NULL, 0);`);
+  db.close();
+  expect(versionOf(path)).toBe(1);
+  const store = await openSqlite({ path });
+  expect(versionOf(path)).toBe(MIGRATIONS.length);
+  expect(await store.read.inbound("home", "m1")).toMatchObject({ outcome: "pending", received_at: 0 });
+  expect(await store.read.turn("t1")).toMatchObject({ status: "running", interruptions: 0 });
+  expect(await store.read.token("aa")).toMatchObject({ name: "web", person_id: null });
+  expect(await store.read.personOf("web:olivia")).toMatchObject({ id: "olivia", senders: ["web:olivia"] });
+  expect(await store.read.spent({ accounts: { under: "" }, from: "", to: "9" })).toEqual([]);
+  const claims = await store.claim({ kind: "turn", holder: "a", now: 10, leaseMs: 10, limit: 9 });
+  expect(claims.map(({ lane, fence, tries }) => [lane, fence, tries])).toEqual([
+    ["turn:home", 8, 1],
+    ["turn:other", 1, 1],
+  ]);
+  expect(await kept(store, [message("m2")])).toEqual({ m2: 2 });
+  await store.close();
+});
+
 test("a database from a newer version is left alone, with a word about why", async () => {
   const path = join(folder, "newer.db");
   await (await openSqlite({ path })).close();

@@ -23,6 +23,9 @@ const ENTRIES = ["e0", "e1", "e2", "e3", "e4"];
 const CALLS = ["c0", "c1", "c2", "c3"];
 const DELIVERIES = ["d0", "d1", "d2"];
 const TURNS = ["t0", "t1"];
+const SENDERS = ["web:olivia", "slack:U1", "slack:U2"];
+const ACCOUNTS = ["server", "chat:home", "person:p0", "person:p1"];
+const DAYS = ["2026-11-14", "2026-11-15"];
 const LANES = ["turn:home", "turn:other", "delivery:slack:C1#", "delivery:slack:C2#", "fetch:home"];
 const WORDS = ["apple", "Äpfel 日本", "pear 日本語", ""];
 
@@ -63,7 +66,11 @@ const aChat = fc
   );
 
 const aWork = fc
-  .record({ id: pick("w0", "w1", "w2", "w3", "w4"), lane: pick(...LANES), run_at: fc.nat(30) })
+  .record({
+    id: pick("w0", "w1", "w2", "w3", "w4"),
+    lane: pick(...LANES),
+    run_at: fc.oneof(fc.constant(0), fc.nat(30)),
+  })
   .map(({ id, lane, run_at }): Fact => {
     const kind = WORK_KINDS.find((known) => lane.startsWith(known)) ?? "turn";
     return work(id, { kind, lane, run_at });
@@ -91,13 +98,48 @@ const aCall = fc
     }),
   );
 
+const tokens = fc.integer({ min: -20, max: 100 });
+const aSpending = fc
+  .record({
+    account: pick(...ACCOUNTS),
+    day: pick(...DAYS),
+    spending: fc.record({
+      calls: pick(0, 1),
+      unpriced: pick(0, 1),
+      input_tokens: tokens,
+      output_tokens: tokens,
+      cache_read_tokens: tokens,
+      cache_write_tokens: tokens,
+      usd: pick(-0.1, 0, 0.1, 0.2, 1 / 3),
+    }),
+  })
+  .map((more): Fact => ({ type: "spent", ...more }));
+
+const aPerson = fc
+  .record({
+    id: pick("p0", "p1"),
+    name: pick("one", "two"),
+    senders: fc.array(pick(...SENDERS), { maxLength: 3 }),
+    created_at: at,
+  })
+  .map((person): Fact => ({ type: "person", person }));
+
+const aTool = fc
+  .record({ call_id: pick(...CALLS), index: fc.nat(2), result: pick({ a: 1 }, { b: ["日本", null] }) })
+  .map((more): Fact => ({ type: "tool_done", ...more }));
+
 const fact: fc.Arbitrary<Fact> = fc.oneof(
   { arbitrary: newMessage, weight: 12 },
   { arbitrary: aChat, weight: 3 },
   { arbitrary: aWork, weight: 8 },
   { arbitrary: aCall, weight: 2 },
+  { arbitrary: aSpending, weight: 3 },
+  { arbitrary: aPerson, weight: 2 },
+  { arbitrary: aTool, weight: 2 },
+  pick(...CALLS).map((call_id): Fact => ({ type: "tools_written", call_id })),
+  pick("p0", "p1").map((id): Fact => ({ type: "person_removed", id })),
   fc
-    .record({ chat_jid: jid, outcome: pick("pending" as const, "ambient" as const) })
+    .record({ chat_jid: jid, outcome: pick("pending" as const, "ambient" as const), received_at: time })
     .chain((more) => pick(...MESSAGES).map((id) => inbound(id, more))),
   fc
     .record({ chat_jid: jid, message_id: pick(...MESSAGES), turn_id: orNull(pick(...TURNS)), at })
@@ -129,16 +171,16 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
       }),
     ),
   fc
-    .record({ chat_jid: jid, thread_id: pick("", "side") })
+    .record({ chat_jid: jid, thread_id: pick("", "side"), interruptions: fc.nat(3) })
     .chain((more) =>
       fc.tuple(pick(...TURNS), at).map(([id, started_at]) => turn(id, { ...more, started_at })),
     ),
-  fc.tuple(pick(...TURNS), jid, at).map(
-    ([turn_id, chat_jid, when]): Fact => ({
+  fc.tuple(pick(...TURNS), jid, at, pick("ended" as const, "superseded" as const)).map(
+    ([turn_id, chat_jid, when, status]): Fact => ({
       type: "turn_ended",
       turn_id,
       chat_jid,
-      status: "ended",
+      status,
       at: when,
     }),
   ),
@@ -178,10 +220,10 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
   fc
     .tuple(pick("slack:C1", "slack:C9"), at)
     .map(([address, when]): Fact => ({ type: "knock", address, channel: "slack", name: "n", at: when })),
-  fc.tuple(pick("k0", "k1"), pick("s0", "s1"), at).map(
-    ([id, sha256, created_at]): Fact => ({
+  fc.tuple(pick("k0", "k1"), pick("s0", "s1"), at, orNull(pick("p0", "p1"))).map(
+    ([id, sha256, created_at, person_id]): Fact => ({
       type: "token",
-      token: { id, name: id, sha256, scopes: ["read"], created_at, person_id: null },
+      token: { id, name: id, sha256, scopes: ["read"], created_at, person_id },
     }),
   ),
   pick("k0", "k1").map((id): Fact => ({ type: "token_removed", id })),
@@ -232,6 +274,14 @@ const expectation: fc.Arbitrary<Expectation> = fc.oneof(
     state: pick("pending" as const, "sent" as const),
   }),
   fc.record({
+    type: fc.constant("budget" as const),
+    account: pick(...ACCOUNTS),
+    day: pick(...DAYS),
+    plus: fc.record({ usd: pick(0, 0.1), tokens: pick(0, 50) }),
+    usd: orNull(pick(0, 0.3, 1)),
+    tokens: orNull(pick(0, 100, 400)),
+  }),
+  fc.record({
     type: fc.constant("lease" as const),
     lane: pick(...LANES),
     fence: fc.integer({ min: 0, max: 3 }),
@@ -252,7 +302,7 @@ const lease = fc.nat(30);
 type Doing =
   | { do: "commit"; facts: Fact[]; expect: Expectation[] }
   | { do: "claim"; kind: (typeof WORK_KINDS)[number]; now: number; lasts: number; limit: number }
-  | { do: "renew"; lease: number; until: number }
+  | { do: "renew"; leases: number[]; now: number; lasts: number }
   | { do: "release"; holder: string; now: number }
   | {
       do: "settle";
@@ -277,7 +327,12 @@ const doing: fc.Arbitrary<Doing> = fc.oneof(
     }),
     weight: 3,
   },
-  fc.record({ do: fc.constant("renew" as const), lease, until: time }),
+  fc.record({
+    do: fc.constant("renew" as const),
+    leases: fc.array(lease, { maxLength: 3 }),
+    now: time,
+    lasts: time,
+  }),
   fc.record({ do: fc.constant("release" as const), holder: pick("h", "other"), now: time }),
   {
     arbitrary: fc.record({
@@ -308,7 +363,7 @@ async function perform(store: Store, leases: readonly Lease[], what: Doing): Pro
         holder: "h",
       });
     case "renew":
-      return store.renew([held(what.lease)], 0, what.until);
+      return store.renew(what.leases.map(held), what.now, what.lasts).then((lost) => ({ lost }));
     case "release":
       return store.release(what.holder, what.now);
     case "settle":
@@ -375,6 +430,7 @@ async function everything({ read }: Store): Promise<unknown> {
     entries: await read.entries(chat_jid, 100),
     labels: await read.labels(chat_jid),
     running: await read.runningTurn(chat_jid, ""),
+    allRunning: await read.runningTurns(chat_jid),
     ofTurns: await Promise.all(TURNS.map((id) => read.messagesOfTurn(chat_jid, id))),
     lastCalls: await Promise.all(["", "side"].map((thread) => read.lastCall(chat_jid, thread))),
     calls: await Promise.all(
@@ -391,6 +447,7 @@ async function everything({ read }: Store): Promise<unknown> {
     bytes: await Promise.all(["a", "b"].map(async (hash) => [...((await read.attachmentBytes(hash)) ?? [])])),
     turns: await Promise.all(TURNS.map((id) => read.turn(id))),
     parts: await read.callParts(CALLS),
+    toolsDone: await Promise.all(CALLS.map((id) => read.toolsDone(id))),
     partial: await Promise.all(CALLS.map((id) => read.partial(id))),
     requests: await Promise.all(
       CALLS.map(async (id) =>
@@ -407,6 +464,14 @@ async function everything({ read }: Store): Promise<unknown> {
     events: await read.events({ after: null, chat_jid: null, limit: 1000 }),
     last: await read.lastEvent(),
     tokens: await read.tokens(),
+    people: await read.people(),
+    personOf: await Promise.all(SENDERS.map((sender) => read.personOf(sender))),
+    spent: await Promise.all(
+      [{ under: "" }, { under: "person:" }, { is: "server" }].map((accounts) =>
+        read.spent({ accounts, from: "2026-11-14", to: "2026-11-15" }),
+      ),
+    ),
+    spentThen: await read.spent({ accounts: { under: "" }, from: "2026-11-15", to: "2026-11-15" }),
   };
 }
 

@@ -188,6 +188,36 @@ export const calls: Check[] = [
       assert.equal(await store.read.lastCall(CHAT, "side"), "c3");
     },
   },
+  {
+    name: "what a tool of a batch gave is kept until the batch is written, word for word",
+    async check(store) {
+      await kept(store, [registered(), started("c1", {}), started("c2", {})]);
+      assert.deepEqual(await store.read.toolsDone("c1"), []);
+      const odd = { content: "nul \u0000, half \ud83c, 日本", nested: [{ ok: null }, 1.5, false] };
+      await kept(store, [done("c1", 2, odd)]);
+      await kept(store, [done("c1", 0, { content: "first" }), done("c2", 0, { content: "other" })]);
+      assert.deepEqual(await store.read.toolsDone("c1"), [
+        { index: 0, result: { content: "first" } },
+        { index: 2, result: odd },
+      ]);
+      await kept(store, [{ type: "call_ended", call: call("c1", { status: "ok" }), leftovers: [] }]);
+      await kept(store, [done("c1", 2, { content: "again" })]);
+      assert.deepEqual((await store.read.toolsDone("c1"))[1], { index: 2, result: { content: "again" } });
+      await kept(store, [{ type: "tools_written", call_id: "c1" }]);
+      await kept(store, [{ type: "tools_written", call_id: "c1" }]);
+      assert.deepEqual(await store.read.toolsDone("c1"), []);
+      assert.equal((await store.read.toolsDone("c2")).length, 1);
+    },
+  },
+  {
+    name: "a tool of a call that is not there, or of a batch that was refused, leaves nothing",
+    async check(store) {
+      assert.match(whyConflict(await store.commit({ facts: [done("c9", 0, {})] })), /no call c9/);
+      await kept(store, [registered(), started("c1", {})]);
+      whyConflict(await store.commit({ facts: [done("c1", 0, {}), done("c9", 0, {})] }));
+      assert.deepEqual(await store.read.toolsDone("c1"), []);
+    },
+  },
 ];
 
 function started(
@@ -210,4 +240,8 @@ async function bodyOf(store: Store, call_id: string): Promise<string> {
 /** Bytes one by one, so that none is lost to decoding. */
 function text(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes);
+}
+
+function done(call_id: string, index: number, result: Record<string, unknown>): Fact {
+  return { type: "tool_done", call_id, index, result };
 }

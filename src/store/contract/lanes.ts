@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Claim, CommitResult, Settlement, Store } from "../store.js";
+import type { Claim, CommitResult, Lease, Settlement, Store } from "../store.js";
 import {
   CHAT,
   type Check,
@@ -106,7 +106,7 @@ export const lanes: Check[] = [
         status: "fenced",
         lane: "turn:home",
       });
-      assert.deepEqual(await store.renew([old], 0, 500), [{ lane: old.lane, fence: old.fence }]);
+      assert.deepEqual(await store.renew([old], 0, 500), [leaseIn(old)]);
       assert.deepEqual(await said(store), []);
       await kept(store, [message("m2")], [leaseOf(taken)]);
       assert.equal((await store.read.work("turn", "turn:home", 9)).length, 1);
@@ -131,10 +131,73 @@ export const lanes: Check[] = [
       assert.deepEqual(await store.renew([claim], 0, 50), []);
       assert.deepEqual(await claimed(store, 49, 100), []);
       assert.equal((await claimed(store, 50, 100)).length, 1);
-      assert.deepEqual(await store.renew([claim], 0, 500), [{ lane: claim.lane, fence: claim.fence }]);
+      assert.deepEqual(await store.renew([claim], 0, 500), [leaseIn(claim)]);
       assert.deepEqual(await store.renew([{ lane: "turn:nowhere", fence: 1 }], 0, 500), [
         { lane: "turn:nowhere", fence: 1 },
       ]);
+    },
+  },
+  {
+    name: "many leases are renewed together; those that are lost are named, the others kept",
+    async check(store) {
+      await kept(store, [
+        work("w1", { lane: "turn:a" }),
+        work("w2", { lane: "turn:b" }),
+        work("w3", { lane: "turn:c" }),
+      ]);
+      const [a, b, c] = await claimed(store, 10, 20);
+      assert.ok(a && b && c);
+      await settled(store, b, { done: ["w2"], release: true });
+      const nowhere = { lane: "turn:nowhere", fence: 1 };
+      assert.deepEqual(await store.renew([a, b, nowhere, c], 15, 100), [leaseIn(b), nowhere]);
+      assert.deepEqual(await claimed(store, 114, 200), []);
+      assert.equal((await claimed(store, 115, 200)).length, 2);
+      assert.deepEqual(await store.renew([], 15, 100), []);
+    },
+  },
+  {
+    name: "a lane counts how often it was claimed without being settled",
+    async check(store) {
+      await kept(store, [work("w1"), work("w2")]);
+      const first = await onlyClaim(store, 10, 20);
+      assert.equal(first.tries, 1);
+      assert.deepEqual(await store.renew([first], 10, 10), []);
+      assert.equal((await onlyClaim(store, 20, 30)).tries, 2);
+      await store.release("a", 25);
+      const third = await onlyClaim(store, 25, 40);
+      assert.equal(third.tries, 3);
+      const refused = await settle(store, third, { expect: [{ type: "chat_present", jid: "nowhere" }] });
+      whyConflict(refused);
+      assert.equal((await settle(store, first, {})).status, "fenced");
+      const fourth = await onlyClaim(store, 40, 50);
+      assert.equal(fourth.tries, 4);
+      await settled(store, fourth, { done: ["w1"] });
+      const next = await onlyClaim(store, 50, 60);
+      assert.equal(next.tries, 1);
+      await settled(store, next, { later: [{ id: "w2", run_at: 0, attempts: 1 }], release: true });
+      assert.equal((await onlyClaim(store, 60, 70)).tries, 1);
+    },
+  },
+  {
+    name: "work due at once is due whatever the clock says, in the order in which its lanes came to wait",
+    async check(store) {
+      const at = (lane: string) => ({ lane: `turn:${lane}`, run_at: 0 });
+      await kept(store, [work("a1", at("a")), work("b1", at("b")), work("c1", at("c"))]);
+      const take = async () => {
+        const [claim] = await claimed(store, 0, 1000, { limit: 1 });
+        assert.ok(claim);
+        return claim;
+      };
+      const a = await take();
+      assert.equal(a.lane, "turn:a");
+      await kept(store, [work("a2", at("a")), work("d1", at("d"))]);
+      await settled(store, a, { done: ["a1"], release: true });
+      const rest = [await take(), await take(), await take(), await take()];
+      // A lane in which there is always something to do goes to the end of the line.
+      assert.deepEqual(
+        rest.map(({ lane }) => lane),
+        ["turn:b", "turn:c", "turn:d", "turn:a"],
+      );
     },
   },
   {
@@ -145,7 +208,7 @@ export const lanes: Check[] = [
       const [theirs] = await store.claim({ kind: "turn", holder: "b", now: 10, leaseMs: 990, limit: 1 });
       assert.ok(mine && theirs);
       await store.release("a", 11);
-      assert.deepEqual(await store.renew([mine], 0, 2000), [{ lane: mine.lane, fence: mine.fence }]);
+      assert.deepEqual(await store.renew([mine], 0, 2000), [leaseIn(mine)]);
       const again = await claimed(store, 11, 1000);
       assert.deepEqual(
         again.map(({ lane }) => lane),
@@ -160,7 +223,7 @@ export const lanes: Check[] = [
       await kept(store, [registered(), work("w1"), work("w2")]);
       const claim = await onlyClaim(store, 10, 20);
       await settled(store, claim, { done: ["w1"], release: true });
-      assert.deepEqual(await store.renew([claim], 0, 50), [{ lane: claim.lane, fence: claim.fence }]);
+      assert.deepEqual(await store.renew([claim], 0, 50), [leaseIn(claim)]);
       assert.equal(
         (await store.commit({ expect: [leaseOf(claim)], facts: [message("m1")] })).status,
         "fenced",
@@ -308,6 +371,10 @@ export const lanes: Check[] = [
 
 function leaseOf({ lane, fence }: Claim) {
   return { type: "lease", lane, fence } as const;
+}
+
+function leaseIn({ lane, fence }: Claim): Lease {
+  return { lane, fence };
 }
 
 function settle(store: Store, claim: Claim, move: Partial<Settlement>): Promise<CommitResult> {

@@ -130,7 +130,7 @@ export const log: Check[] = [
       const stop = store.subscribe((news) => told.push(news));
       await kept(store, [registered()]);
       await settledNews();
-      assert.deepEqual(told.splice(0), [{ work: [], events: true }]);
+      assert.deepEqual(told.splice(0), [{ work: [], events: true, settings: true }]);
       await kept(store, [message("m1"), work("w1"), delivery("d1")]);
       await settledNews();
       const [both] = told.splice(0);
@@ -142,7 +142,7 @@ export const log: Check[] = [
       assert.deepEqual(told.splice(0), []);
       await kept(store, [work("w3")]);
       await settledNews();
-      assert.deepEqual(told.splice(0), [{ work: ["turn"], events: false }]);
+      assert.deepEqual(told.splice(0), [{ work: ["turn"], events: false, settings: false }]);
       const { lane, fence } = claim;
       await store.settle({ lease: { lane, fence }, done: ["w1"], later: [], release: true, facts: [] });
       await settledNews();
@@ -155,6 +155,34 @@ export const log: Check[] = [
       await kept(store, [message("m5"), work("w5")]);
       await settledNews();
       assert.deepEqual(told, []);
+    },
+  },
+  {
+    name: "listeners hear when chats, people or tokens changed, and not when something else did",
+    async check(store) {
+      const told: News[] = [];
+      const token = { id: "t1", name: "web", sha256: "aa", scopes: [], created_at: AT, person_id: null };
+      const person = { id: "olivia", name: "Olivia", senders: [], created_at: AT };
+      const changes: Fact[] = [
+        registered(),
+        { type: "person", person },
+        { type: "token", token },
+        { type: "token_removed", id: "t1" },
+        { type: "person_removed", id: "olivia" },
+        { type: "chat_removed", jid: CHAT, at: AT },
+      ];
+      store.subscribe((news) => told.push(news));
+      for (const change of changes) {
+        await kept(store, [change]);
+        await settledNews();
+        const heard = told.splice(0).some(({ settings }) => settings);
+        assert.equal(heard, true, `${change.type} was not heard of`);
+      }
+      await store.commit({ facts: [{ type: "chat_removed", jid: CHAT, at: AT }] });
+      await kept(store, [work("w1"), { type: "knock", address: "a", channel: "a", name: "a", at: AT }]);
+      await settledNews();
+      const others = told.map(({ work: kinds, settings }) => [kinds, settings]);
+      assert.deepEqual(others, [[["turn"], false]]);
     },
   },
   {

@@ -20,7 +20,7 @@ export const outcomes: Check[] = [
   {
     name: "an inbound message ends in exactly one outcome",
     async check(store) {
-      await kept(store, [registered(), message("m1"), inbound("m1")]);
+      await kept(store, [registered(), message("m1"), inbound("m1", { received_at: 1_794_744_000_123 })]);
       await kept(store, [answered("m1")], [{ type: "pending", chat_jid: CHAT, message_id: "m1" }]);
       assert.deepEqual(await store.read.inbound(CHAT, "m1"), {
         chat_jid: CHAT,
@@ -30,6 +30,7 @@ export const outcomes: Check[] = [
         outcome: "answered",
         outcome_reason: "because",
         turn_id: "t1",
+        received_at: 1_794_744_000_123,
       });
       const again = await store.commit({ facts: [{ ...answered("m1"), outcome: "failed" }] });
       assert.match(whyConflict(again), /already ended: answered/);

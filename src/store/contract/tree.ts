@@ -158,7 +158,7 @@ export const tree: Check[] = [
   {
     name: "a turn runs until it ends, once",
     async check(store) {
-      await kept(store, [registered(), turn("t1", { thread_id: "x", trigger_id: "m7" })]);
+      await kept(store, [registered(), turn("t1", { thread_id: "x", trigger_id: "m7", interruptions: 3 })]);
       const running = {
         id: "t1",
         chat_jid: CHAT,
@@ -167,6 +167,7 @@ export const tree: Check[] = [
         started_at: AT,
         status: "running",
         ended_at: null,
+        interruptions: 3,
       };
       assert.deepEqual(await store.read.turn("t1"), running);
       assert.deepEqual(await store.read.runningTurn(CHAT, "x"), running);
@@ -179,6 +180,27 @@ export const tree: Check[] = [
       assert.equal(await store.read.runningTurn(CHAT, "x"), null);
       assert.match(whyConflict(await store.commit({ facts: [end] })), /not running/);
       assert.equal(await store.read.turn("t9"), null);
+    },
+  },
+  {
+    name: "the turns that run in a chat are known, in all its threads",
+    async check(store) {
+      await kept(store, [
+        registered(),
+        turn("t3", { thread_id: "side" }),
+        turn("t1"),
+        turn("t2", { chat_jid: OTHER }),
+        turn("t4", { thread_id: "aside" }),
+      ]);
+      assert.deepEqual(ids(await store.read.runningTurns(CHAT)), ["t3", "t1", "t4"]);
+      assert.deepEqual(await store.read.runningTurns("nowhere"), []);
+      const at = { chat_jid: CHAT, at: LATER };
+      await kept(store, [{ type: "turn_ended", turn_id: "t1", status: "superseded", ...at }]);
+      assert.equal((await store.read.turn("t1"))?.status, "superseded");
+      assert.deepEqual(await store.read.runningTurns(CHAT), [
+        await store.read.turn("t3"),
+        await store.read.turn("t4"),
+      ]);
     },
   },
 ];
