@@ -12,8 +12,9 @@ import {
   SubmitBody,
   errorsOf,
 } from "../message/index.js";
-import { type CommitResult, type Fact, type Store, StoreUnavailable } from "../store/store.js";
+import { type CommitResult, type Fact, type Store, StoreUnavailable, type Work } from "../store/store.js";
 import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import { Arrivals } from "./arrivals.js";
 import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
@@ -26,6 +27,7 @@ import {
   type Hall,
   type Log,
   type NoticeSource,
+  type Shell,
 } from "./hall.js";
 import {
   type IngestOptions,
@@ -33,16 +35,18 @@ import {
   injectMessage,
   storePassiveMessage,
   submitChat,
+  turnLane,
   unstoredMessage,
 } from "./ingest.js";
 import { Live } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
-import { addPerson, changePerson, type PersonResult, personById, removePerson } from "./people.js";
+import { addPerson, changePerson, type PersonResult, personById, removePerson, withPeople } from "./people.js";
 import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
 import { Turns } from "./turns.js";
+import { endTurnRef } from "./waiting.js";
 
 export type GatewayOptions = {
   store: Store;
@@ -59,6 +63,8 @@ export type GatewayOptions = {
   limits?: Partial<GatewayLimits>;
   /** What the whole server may spend on a day (UTC), in US dollars and in tokens. */
   budget?: Partial<Hall["budget"]>;
+  /** Runs `!commands` of senders a chat names in `shell_allow`. Without it there are none. */
+  shell?: Shell;
   /**
    * The name under which this process holds its leases. Give one that stays the same over restarts only if no two
    * processes ever bear it at once: what the bearer held before it started is then taken up again at once.
@@ -91,6 +97,8 @@ const HOME = {
   ],
 } as const;
 
+const noShell: Shell = async () => ({ ok: false, why: "this server runs no shell commands" });
+
 /**
  * The hallway: what comes in is stored, what should be answered is answered, what was said goes out.
  *
@@ -109,6 +117,7 @@ export class Gateway {
   private readonly hall: Hall;
   private readonly turns: Turns;
   private readonly outbox: Outbox;
+  private forgetting: () => void = () => {};
 
   constructor(options: GatewayOptions) {
     const clock = options.clock ?? systemClock;
@@ -131,6 +140,8 @@ export class Gateway {
       holder: options.holder ?? clock.newId(),
       budget: { usd: null, tokens: null, ...options.budget },
       slots: new CallSlots(limits.calls),
+      arrivals: new Arrivals(),
+      shell: options.shell ?? noShell,
       limits,
     };
     this.events = new EventHub(this.hall);
@@ -142,6 +153,7 @@ export class Gateway {
   async start(): Promise<void> {
     if (!(await this.hall.store.read.chat(HOME.jid))) await registerChat(this.hall, HOME);
     await this.hall.store.release(this.hall.holder, this.hall.clock.now());
+    this.forgetting = this.hall.store.subscribe(({ settings }) => settings && this.hall.chats.forget());
     this.turns.start();
     this.outbox.start();
     const gate: Gate = { receive: (message) => this.receive(message) };
@@ -153,6 +165,7 @@ export class Gateway {
     await Promise.all([...this.hall.channels.values()].map((channel) => channel.stop()));
     await Promise.all([this.turns.stop(graceMs), this.outbox.stop(graceMs)]);
     await this.giveBack();
+    this.forgetting();
     this.events.close();
   }
 
@@ -293,8 +306,9 @@ export class Gateway {
     jid: string,
     body: unknown,
   ): Promise<PreviewResult | { ok: false; errors: FieldError[] } | null> {
-    const chat = await this.hall.chats.byJid(jid);
-    if (!chat) return null;
+    const known = await this.hall.chats.byJid(jid);
+    if (!known) return null;
+    const chat = await withPeople(this.hall, known);
     if (body === undefined) return previewContext(this.hall, chat, null);
     const parsed = SubmitBody.safeParse(body);
     if (!parsed.success) return { ok: false, errors: errorsOf(parsed.error, "", body) };
@@ -326,9 +340,18 @@ export class Gateway {
     return stored && (requestBytes(stored) ?? "erased");
   }
 
-  /** Cancel the running turn; what was said so far stays. False when none runs. */
-  stopTurn(jid: string): boolean {
-    return this.turns.cancel(jid);
+  /** Cancel the running turns of a chat, wherever they run; what was said so far stays. False when none runs. */
+  async stopTurn(jid: string): Promise<boolean> {
+    const { store, clock, arrivals } = this.hall;
+    const turns = await store.read.runningTurns(jid);
+    const asked = turns.map((turn): Work => {
+      const lane = turnLane(jid, turn.thread_id);
+      const ref = endTurnRef(turn.id);
+      return { id: clock.newId(), kind: "turn", lane, chat_jid: jid, ref, run_at: 0, attempts: 0 };
+    });
+    if (asked.length > 0) await store.commit({ facts: asked.map((work): Fact => ({ type: "work", work })) });
+    for (const { lane } of asked) arrivals.tell(lane);
+    return asked.length > 0;
   }
 
   /** Send a delivery that has not arrived again, or give it up. */

@@ -1,4 +1,3 @@
-import type { NewChat } from "../../message/index.js";
 import type { Command, Typed } from "./command.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
@@ -110,20 +109,41 @@ export const COMMANDS: readonly Command[] = [
     else for (const known of chats) out.result(known, "");
   }),
   asking(
+    { name: "addresses", takes: "", summary: "Who spoke at an address that belongs to no chat", options: {} },
+    async (connection, _typed, out) => (await import("./register.js")).addresses(connection, out),
+  ),
+  asking(
     {
       name: "register",
-      takes: "<jid>",
-      summary: "Register a chat",
+      takes: "<address>",
+      summary: "Register a chat: an address that knocked, or any name",
       options: {
-        address: { type: "string", value: "address", help: "bind an address, such as webhook:room-1" },
-        trigger: { type: "string", value: "trigger", help: "always, or mention (the default)" },
+        name: { type: "string", value: "name", help: "what people call it" },
+        address: { type: "string", value: "address", help: "bind another address, such as webhook:room-1" },
+        trigger: { type: "string", value: "trigger", help: "always, mention (the default) or sticky" },
+        pattern: { type: "string", value: "pattern", help: "answer what matches, such as (?i)^hey bot" },
       },
     },
-    async ({ client }, typed, out) => {
-      const made = await client.registerChat(newChat(typed));
-      const words = made.trigger === "always" ? "hello" : `"@${made.assistant_name} hello"`;
-      out.result(made, `Registered ${made.jid}. Say something: longhand send --chat ${made.jid} ${words}`);
+    async (connection, typed, out) => (await import("./register.js")).register(connection, typed, out),
+  ),
+  asking(
+    {
+      name: "settings",
+      takes: "<jid> [setting=value…]",
+      summary: "Show a chat's settings, or change some",
+      options: {},
     },
+    async (connection, typed, out) => (await import("./register.js")).settings(connection, typed.words, out),
+  ),
+  asking(
+    {
+      name: "people",
+      takes: "[add, assign, unassign, link, remove…]",
+      summary: "Who is who: one human behind several sender ids",
+      options: { id: { type: "string", value: "id", help: "with add: a short name for settings" } },
+    },
+    async (connection, typed, out) =>
+      (await import("./people.js")).people(connection, typed.words, out, { id: typed.text("id") }),
   ),
   asking(
     { name: "link", takes: "", summary: "A new one-time link to the page", options: {} },
@@ -133,17 +153,3 @@ export const COMMANDS: readonly Command[] = [
     },
   ),
 ];
-
-function newChat(typed: Typed): NewChat {
-  const [jid = ""] = typed.words;
-  const [address, trigger] = [typed.text("address"), typed.text("trigger")];
-  if (trigger !== undefined && trigger !== "always" && trigger !== "mention") {
-    throw new CommandFailed(2, "--trigger takes always or mention.");
-  }
-  const channel = address?.split(":", 1)[0] ?? "";
-  return {
-    jid,
-    ...(trigger ? { trigger } : {}),
-    ...(address ? { bindings: [{ channel, address, mode: "both", trace: "short", threads: "shared" }] } : {}),
-  };
-}

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
-import type { IngestAnswer, MessageRow } from "../../message/index.js";
+import { explainOutcome, type IngestAnswer, type MessageRow, whyNotAnswered } from "../../message/index.js";
 import type { Client } from "../client/index.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, type Output } from "./output.js";
@@ -23,7 +23,7 @@ export async function send(
   if (!options.wait) return told(out, await submit());
   await listening(client, chat, async (events) => {
     const answer = await submit();
-    if (answer.admission !== "run") {
+    if (answer.admission !== "run" && answer.admission !== "command") {
       told(out, answer);
       throw new CommandFailed(4, await whyQuiet(client, chat, answer));
     }
@@ -109,11 +109,10 @@ async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Pr
         if (!out.json) out.line(transcriptLine(event.message, paint));
       }
       if (event.type !== "outcome" || event.message_id !== answer.message_id) continue;
-      const { outcome, reason } = event.outcome;
-      if (outcome === "pending") continue;
+      if (event.outcome.outcome === "pending") continue;
       if (out.json) out.result({ ...answer, outcome: event.outcome, messages: rows }, "");
-      if (outcome !== "answered") throw new CommandFailed(4, `Not answered: ${outcome}, ${plain(reason)}`);
-      return;
+      if (whyNotAnswered(event.outcome) === null) return;
+      throw new CommandFailed(4, plain(explainOutcome(event.outcome)));
     }
   } finally {
     clearTimeout(timer);
@@ -121,8 +120,8 @@ async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Pr
 }
 
 /** Why nobody will answer, with what would help. */
-async function whyQuiet(client: Client, chat: string, { admission, reason }: IngestAnswer): Promise<string> {
-  if (reason !== "no trigger") return `Not answered: ${admission}, ${reason}.`;
+async function whyQuiet(client: Client, chat: string, { message_id, reason }: IngestAnswer): Promise<string> {
+  if (reason !== "no trigger") return plain(explainOutcome(await client.outcome(chat, message_id)));
   const { assistant_name } = await client.chat(chat);
   return `Not answered: here the assistant answers when a message begins with @${assistant_name}.`;
 }

@@ -1,4 +1,4 @@
-import type { Block, Call, Outcome } from "../../message/index.js";
+import { type Block, type Call, explainOutcome, type Outcome } from "../../message/index.js";
 import { ApiProblem } from "../client/index.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
@@ -77,7 +77,11 @@ export async function why(
 }
 
 function explain(chat: string, outcome: Outcome): string {
-  const lines = [`${outcome.outcome}: ${plain(outcome.reason)}`, `chat  ${chat}`];
+  const lines = [
+    `${outcome.outcome}: ${plain(outcome.reason)}`,
+    plain(explainOutcome(outcome)),
+    `chat  ${chat}`,
+  ];
   if (outcome.turn_id) lines.push(`turn  ${outcome.turn_id}`);
   for (const id of outcome.call_ids) lines.push(`call  ${id}   (longhand call ${id})`);
   for (const delivery of outcome.deliveries) {

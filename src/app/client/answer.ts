@@ -25,7 +25,14 @@ export type KnownAddress = {
   count: number;
 };
 
-export type Token = { id: string; name: string; scopes: string[]; created_at: string };
+export type Token = {
+  id: string;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  /** Whoever bears it speaks as this person. */
+  person_id: string | null;
+};
 export type Revision = { revision: number; content: string | null; at: string };
 
 /** A node of a chat's tree. */

@@ -12,6 +12,8 @@ import type {
   NewChat,
   Outcome,
   OutcomeWord,
+  Person,
+  PersonPatch,
 } from "../../message/index.js";
 import type {
   ContextPreview,
@@ -50,11 +52,15 @@ export function createClient(options: ClientOptions = {}) {
   const request = createRequester(options);
   const { json, nothing } = request;
   const inChat = (jid: string, rest = "") => `/v1/chats/${segment(jid)}${rest}`;
+  const aPerson = (id: string, rest = "") => `/v1/people/${segment(id)}${rest}`;
   const aMessage = (jid: string, id: string, rest = "") => inChat(jid, `/messages/${segment(id)}${rest}`);
 
   return {
-    /** Changes the code of a one-time link into a token. */
-    login: (code: string) => json<{ token: string }>("POST", "/v1/login", { body: { code } }),
+    /** Changes the code of a one-time link into a token; of a personal link, it says whose it is. */
+    login: (code: string) =>
+      json<{ token: string; person: { id: string; name: string } | null }>("POST", "/v1/login", {
+        body: { code },
+      }),
 
     /** The code of a new one-time link to the page. */
     link: () => json<{ code: string }>("POST", "/v1/links"),
@@ -67,6 +73,15 @@ export function createClient(options: ClientOptions = {}) {
     removeChat: (jid: string) => nothing("DELETE", inChat(jid)),
     addresses: (ask: Paging & { state?: "unregistered"; after?: string } = {}) =>
       json<Page<"addresses", KnownAddress>>("GET", "/v1/addresses", split(ask)),
+
+    people: () => json<Page<"people", Person>>("GET", "/v1/people"),
+    person: (id: string) => json<Person>("GET", aPerson(id)),
+    addPerson: (person: { id?: string; name: string; senders?: string[] }) =>
+      json<Person>("POST", "/v1/people", { body: person }),
+    changePerson: (id: string, patch: PersonPatch) => json<Person>("PATCH", aPerson(id), { body: patch }),
+    removePerson: (id: string) => nothing("DELETE", aPerson(id)),
+    /** The code of a new one-time link to the page, for this person as themselves. */
+    personalLink: (id: string) => json<{ code: string }>("POST", aPerson(id, "/link")),
 
     submit: (jid: string, body: Submission, key?: string) =>
       json<IngestAnswer>("POST", inChat(jid, "/submit"), { body, ...idempotent(key) }),

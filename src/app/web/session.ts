@@ -27,10 +27,18 @@ export const session = {
   keepToken: (token: string | null): void => remember("token", token),
 
   /** Who speaks from this browser: an id that stays, and a name one can change. */
-  speaker: (): { id: string; name: string } => {
+  speaker: (): { id: string; name: string; isPerson: boolean } => {
+    const person = recall("person");
+    if (person !== null)
+      return { id: `web:${person}`, name: recall("person name") ?? person, isPerson: true };
     const id = recall("me") ?? randomId();
     remember("me", id);
-    return { id: `web:${id}`, name: recall("name") ?? "Me" };
+    return { id: `web:${id}`, name: recall("name") ?? "Me", isPerson: false };
+  },
+  /** Whose personal link opened this page; null for the operator's. */
+  keepPerson: (person: { id: string; name: string } | null): void => {
+    remember("person", person?.id ?? null);
+    remember("person name", person?.name ?? null);
   },
   keepName: (name: string): void => remember("name", name),
 
@@ -54,7 +62,8 @@ export function takeCode(): string | null {
 
 /** Changes a code into a token and keeps it. */
 export async function enterWithCode(code: string): Promise<string> {
-  const { token } = await createClient().login(code);
+  const { token, person } = await createClient().login(code);
   session.keepToken(token);
+  session.keepPerson(person);
   return token;
 }

@@ -61,6 +61,8 @@ export function takeBack(page: Page, key: string): void {
 export async function stopTurn(page: Page): Promise<void> {
   const jid = page.state().open;
   if (jid === null) return;
+  // A personal link may speak, not operate: the word does the same.
+  if (session.speaker().isPerson) return say(page, "stop", []);
   try {
     await page.client.stop(jid);
   } catch (error) {

@@ -10,7 +10,11 @@ const CustomBody = z.strictObject({
   custom_type: wellFormed.min(1).max(255),
   content: wellFormed.max(1024 * 1024),
 });
-const AddressQuery = z.object({ state: z.enum(["unregistered"]).optional(), limit });
+const AddressQuery = z.object({
+  state: z.enum(["unregistered"]).optional(),
+  after: z.string().optional(),
+  limit,
+});
 const KnownAddress = z.object({
   address: z.string(),
   channel: z.string(),
@@ -94,13 +98,17 @@ export const chatRoutes: Route[] = [
   route({
     method: "GET",
     path: "/v1/addresses",
-    summary: "Who knocked",
+    summary: "Who knocked: addresses that belong to no chat, the newest last",
     scope: "read",
     query: AddressQuery,
     answers: { status: 200, schema: listOf("addresses", KnownAddress) },
     handle: async ({ gateway }, { query }) => {
       const all = await gateway.read.addresses();
-      return ok(page("addresses", all.slice(0, query.limit), query.limit, () => null));
+      const last = all.findIndex((known) => known.address === query.after);
+      if (query.after !== undefined && last < 0)
+        throw invalid([{ path: "after", reason: "expected an address that is still unregistered" }]);
+      const later = all.slice(last + 1, last + 1 + query.limit);
+      return ok(page("addresses", later, query.limit, (known) => known.address));
     },
   }),
   route({

@@ -113,7 +113,9 @@ export function Composer({ page, chat }: { page: Page; chat: Chat }) {
 
 /** Who is writing; the name can be changed where it stands. */
 function You() {
-  const [name, setName] = useState(session.speaker().name);
+  const speaker = session.speaker();
+  const [name, setName] = useState(speaker.name);
+  if (speaker.isPerson) return <span class="you">you are {speaker.name}</span>;
   const keep = (): void => {
     const given = name.trim() || "Me";
     setName(given);

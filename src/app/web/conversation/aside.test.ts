@@ -14,7 +14,9 @@ test("whatever was not answered says why, also without a reason of its own", () 
 });
 
 test("a reason is told in words of people; one that is not known is told as it is", () => {
-  expect(became("ignored", "loop_guard")).toBe("not answered: two bots were answering each other");
+  expect(became("ignored", "loop_guard")).toBe(
+    "not answered: too many messages of bots came in a row, without a person's word between them",
+  );
   expect(became("failed", "The model says: overloaded.")).toBe("not answered: The model says: overloaded.");
 });
 

@@ -1,4 +1,5 @@
 import type { Call, Delivery, Outcome } from "../../../message/index.js";
+import { whyNotAnswered } from "../../../message/outcome.js";
 import { dollars, number, seconds, surface } from "../figures.js";
 
 /** What one call cost, in one line. */
@@ -40,47 +41,8 @@ function arrival({ state, last_error }: Sent): string {
   }
 }
 
-/** The reasons that are words of the system, in words of people. */
-const REASONS: Readonly<Record<string, string>> = {
-  "no trigger": "nobody called the assistant",
-  "injected without run": "a program said it, and asked for no answer",
-  "stored as overheard": "it was only overheard",
-  sender_not_allowed: "this sender may not call the assistant",
-  other_recipient: "it was meant for another assistant",
-  bot: "bots are not answered here",
-  echo: "it was our own message coming back",
-  loop_guard: "two bots were answering each other",
-};
-
 /** Why a message was not answered, in words; null when it was, or when it is not known yet. */
-export function whyNot({ outcome, reason }: Outcome): string | null {
-  const usual = usualReason(outcome);
-  return usual === null ? null : `not answered: ${REASONS[reason] ?? (reason || usual)}`;
-}
-
-function usualReason(outcome: Outcome["outcome"]): string | null {
-  switch (outcome) {
-    case "pending":
-    case "answered":
-    case "collected":
-    case "steered":
-    case "command":
-      return null;
-    case "ambient":
-      return "nobody called the assistant";
-    case "passive":
-      return "it was only overheard";
-    case "stopped":
-      return "somebody stopped it";
-    case "superseded":
-      return "a newer message took its place";
-    case "ignored":
-      return "it was ignored";
-    case "over_budget":
-      return "the budget is used up";
-    case "expired":
-      return "the answer would have come too late";
-    case "failed":
-      return "the model could not be reached";
-  }
+export function whyNot(outcome: Outcome): string | null {
+  const why = whyNotAnswered(outcome);
+  return why === null ? null : `not answered: ${why}`;
 }

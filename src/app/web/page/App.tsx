@@ -22,6 +22,7 @@ export function App() {
 
   const enter = (token: string): void => {
     session.keepToken(token);
+    session.keepPerson(null);
     setEntering({ token, waiting: false, why: null });
   };
   const leave = (): void => {

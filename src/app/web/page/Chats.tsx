@@ -2,10 +2,12 @@ import { useState } from "preact/hooks";
 import { begin, register } from "../desk.js";
 import { counted, momentOf, number } from "../figures.js";
 import { openChat } from "../reading.js";
+import { session } from "../session.js";
 import type { Page, State } from "../state.js";
 
 /** The left-hand column: every chat, who knocked, and what could not be delivered. */
 export function Chats({ page, state }: { page: Page; state: State }) {
+  const operates = !session.speaker().isPerson;
   return (
     <nav class="chats" aria-label="Chats">
       <header>
@@ -23,10 +25,10 @@ export function Chats({ page, state }: { page: Page; state: State }) {
       <div class="shelf">
         <h2>chats</h2>
         {state.chats === null ? <p class="hint">{hint(state)}</p> : <List page={page} state={state} />}
-        <NewChat page={page} />
-        {state.addresses.length > 0 && <Knocked page={page} state={state} />}
+        {operates && <NewChat page={page} />}
+        {operates && state.addresses.length > 0 && <Knocked page={page} state={state} />}
       </div>
-      {state.dead.length > 0 && (
+      {operates && state.dead.length > 0 && (
         <button
           class="desk-link"
           type="button"
