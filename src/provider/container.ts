@@ -3,7 +3,7 @@ import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest } from "./codec.js";
 import { failed } from "./failure.js";
 import { quoteInside, toJson } from "./json.js";
-import { fitMedia, type TakesMedia } from "./media.js";
+import { fitMedia, type MediaPart, type TakesMedia } from "./media.js";
 import { originOf } from "./origin.js";
 import { quirksOf } from "./quirks.js";
 
@@ -174,21 +174,21 @@ function plainResult(result: ToolResultContent): ToolResultContent {
 
 const EVERYTHING: TakesMedia = { image: () => true, audio: () => true };
 
+type PlainMedia = { isText: boolean; text: string };
+
+function plainMedia(kind: "image" | "audio", media: readonly (string | Uint8Array)[]): PlainMedia[] {
+  return media.map((item) => plainMediaItem(fitMedia(kind, item, EVERYTHING)));
+}
+
 /** Addresses as they are, bytes and files as `data:` URLs; a line of words for what cannot be read. */
-function plainMedia(
-  kind: "image" | "audio",
-  media: readonly (string | Uint8Array)[],
-): { isText: boolean; text: string }[] {
-  return media.map((item) => {
-    const part = fitMedia(kind, item, EVERYTHING);
-    switch (part.type) {
-      case "text":
-        return { isText: true, text: part.text };
-      case "image":
-        return { isText: false, text: part.url };
-      case "image_data":
-      case "audio_data":
-        return { isText: false, text: `data:${part.mime};base64,${part.base64}` };
-    }
-  });
+function plainMediaItem(part: MediaPart): PlainMedia {
+  switch (part.type) {
+    case "text":
+      return { isText: true, text: part.text };
+    case "image":
+      return { isText: false, text: part.url };
+    case "image_data":
+    case "audio_data":
+      return { isText: false, text: `data:${part.mime};base64,${part.base64}` };
+  }
 }

@@ -1,0 +1,48 @@
+import type { Sandbox } from "./isolation.js";
+
+/** Programs and their libraries. Nothing of /etc that tells about people, and no /home, /root, /var, /run. */
+const SYSTEM = ["/bin", "/sbin", "/lib", "/lib32", "/lib64"];
+const SETTINGS = [
+  "/etc/alternatives",
+  "/etc/ca-certificates",
+  "/etc/ld.so.cache",
+  "/etc/localtime",
+  "/etc/ssl",
+];
+const NETWORK_SETTINGS = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
+
+/**
+ * The arguments for `bwrap`: every namespace of its own, a root of its own with programs to read and nothing else,
+ * no capability, and death with whoever started it.
+ */
+export function bubblewrapArguments(sandbox: Sandbox, command: readonly string[]): string[] {
+  const { folder, writable = false, reads = [], network = false } = sandbox;
+  const readable = (path: string) => ["--ro-bind-try", path, path];
+  return [
+    "--unshare-all",
+    ...(network ? ["--share-net"] : []),
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "sandbox",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    ...[...SYSTEM, ...SETTINGS, ...(network ? NETWORK_SETTINGS : [])].flatMap(readable),
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    // After the empty /tmp, or a folder in there would be hidden by it.
+    ...reads.flatMap((path) => ["--ro-bind", path, path]),
+    ...(folder ? [writable ? "--bind" : "--ro-bind", folder, folder] : []),
+    "--chdir",
+    folder ?? "/tmp",
+    "--",
+    ...command,
+  ];
+}

@@ -1,0 +1,66 @@
+import { execFile } from "node:child_process";
+import { type Isolation, launchOf } from "./isolation.js";
+
+/** Whether a way of isolating works on this machine, and if not, why and what to do. */
+export type IsolationState = { works: true } | { works: false; why: string };
+
+const PROBE_MS = 5000;
+
+/** Tries what this machine can do, by doing it. */
+export async function findIsolation(): Promise<Record<Isolation, IsolationState>> {
+  const [bubblewrap, docker] = await Promise.all([tryIsolation("bubblewrap"), tryIsolation("docker")]);
+  return { none: { works: true }, bubblewrap, docker };
+}
+
+/** Tries one of them. */
+export async function tryIsolation(isolation: Isolation): Promise<IsolationState> {
+  switch (isolation) {
+    case "none":
+      return { works: true };
+    case "bubblewrap":
+      return tryBubblewrap();
+    case "docker":
+      return tryDocker();
+  }
+}
+
+async function tryBubblewrap(): Promise<IsolationState> {
+  const { program, args, env } = launchOf({ isolation: "bubblewrap" }, ["/bin/sh", "-c", ":"], "probe");
+  const tried = await attempt(program, args, env);
+  if (tried.ok) return { works: true };
+  if (tried.missing) return no("bubblewrap is not installed: apt-get install bubblewrap (Linux only)");
+  return no(`bubblewrap cannot make a sandbox here: ${tried.why}`);
+}
+
+async function tryDocker(): Promise<IsolationState> {
+  const { env } = launchOf({ isolation: "docker" }, ["true"], "probe");
+  const tried = await attempt("docker", ["version", "--format", "{{.Server.Version}}"], env);
+  if (tried.ok) return { works: true };
+  if (tried.missing) return no("docker is not installed");
+  return no(`no Docker engine answers: ${tried.why}`);
+}
+
+function no(why: string): IsolationState {
+  return { works: false, why };
+}
+
+type Attempt = { ok: true } | { ok: false; missing: boolean; why: string };
+
+function attempt(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Attempt> {
+  return new Promise((resolve) => {
+    execFile(
+      program,
+      [...args],
+      { env: { ...env }, timeout: PROBE_MS, killSignal: "SIGKILL" },
+      (error, _out, err) => {
+        if (!error) return resolve({ ok: true });
+        const why = err.trim().split("\n").at(-1) || (error.killed ? "it did not answer" : error.message);
+        resolve({ ok: false, missing: error.code === "ENOENT", why });
+      },
+    );
+  });
+}
