@@ -58,8 +58,12 @@ function list({ people: all }: { people: Person[] }, out: Output): void {
     for (const person of all) out.result(person, "");
     return;
   }
-  if (all.length === 0) return out.line("Nobody yet: longhand people add Olivia slack:U06STGBF4Q0");
-  out.line(columns(all.map(({ id, name, senders }) => [id, plain(name), senders.map(plain).join(" ")])));
+  const none = "Nobody yet: longhand people add Olivia slack:U06STGBF4Q0";
+  out.line(
+    all.length === 0
+      ? none
+      : columns(all.map(({ id, name, senders }) => [id, plain(name), senders.map(plain).join(" ")])),
+  );
 }
 
 function line({ id, name, senders }: Person): string {

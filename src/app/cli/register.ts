@@ -80,12 +80,12 @@ function patchOf(changes: readonly string[]): ChatPatch {
     changes.map((change) => {
       const at = change.indexOf("=");
       if (at < 1) throw new CommandFailed(2, `"${change}" is no setting=value, such as trigger=always.`);
-      return [change.slice(0, at), valueOf(change.slice(at + 1))];
+      return [change.slice(0, at), readValue(change.slice(at + 1))];
     }),
   );
 }
 
-function valueOf(text: string): unknown {
+function readValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
