@@ -74,7 +74,7 @@ export function deliveryWork(delivery: Delivery, clock: Clock): Work {
     lane: deliveryLane(delivery),
     chat_jid: delivery.chat_jid,
     ref: delivery.id,
-    run_at: clock.now(),
+    run_at: clock.steady(),
     attempts: 0,
   };
 }

@@ -2,49 +2,60 @@ import type { Chat } from "../message/index.js";
 import type { Spending } from "../store/store.js";
 import type { Hall } from "./hall.js";
 
-/** The account a sender's turns are paid from: the person's, where somebody linked the sender to one. */
+/** What an account may spend on a day. Null: as much as it likes. */
+export type Limit = {
+  account: string;
+  day: string;
+  usd: number | null;
+  tokens: number | null;
+  /** As people are told about it: "this chat's", "your", "the server's". */
+  whose: string;
+};
+
+/** The account of whoever asked: the person, or the sender id when nobody said whose it is. */
 export async function payerOf(hall: Hall, sender: string): Promise<string> {
   const person = await hall.store.read.personOf(sender);
   return person ? `person:${person.id}` : `sender:${sender}`;
 }
 
-/** The account of a chat. */
-export function chatAccount(chatJid: string): string {
-  return `chat:${chatJid}`;
+/** The date on which something is spent: the chat's own, or UTC for what all chats share. */
+export function dayOf(chat: Pick<Chat, "time_zone"> | null, now: number): string {
+  return new Intl.DateTimeFormat("en-CA", {
+    timeZone: chat?.time_zone ?? "UTC",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  }).format(now);
 }
 
-/** The date it is for people there: a day's budget is theirs, not Greenwich's. */
-export function dayIn(timeZone: string, now: number): string {
-  return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(now);
+/** The limits a call of this chat is under, for this payer. */
+export function limitsOf(hall: Pick<Hall, "budget">, chat: Chat, payer: string, now: number): Limit[] {
+  const day = dayOf(chat, now);
+  const { usd_per_day: usd, tokens_per_day: tokens, usd_per_person_per_day } = chat.budget;
+  const limits: Limit[] = [
+    { account: `chat:${chat.jid}`, day, usd, tokens, whose: "this chat's" },
+    { account: payer, day, usd: usd_per_person_per_day, tokens: null, whose: "your" },
+    { account: "server", day: dayOf(null, now), ...hall.budget, whose: "the server's" },
+  ];
+  return limits.filter((limit) => limit.usd !== null || limit.tokens !== null);
 }
 
-/** Which of the chat's limits for today is reached, in words for people; null while none is. */
+/** Which limit is reached already, in words; null while there is something left. */
 export async function overBudget(hall: Hall, chat: Chat, payer: string): Promise<string | null> {
-  const { usd_per_day, tokens_per_day, usd_per_person_per_day } = chat.budget;
-  if (usd_per_day === null && tokens_per_day === null && usd_per_person_per_day === null) return null;
-  const day = dayIn(chat.time_zone, hall.clock.now());
-  const ofChat = await spentOn(hall, chatAccount(chat.jid), day);
-  if (usd_per_day !== null && ofChat.usd >= usd_per_day)
-    return `this chat's $${usd_per_day} for today are spent`;
-  if (tokens_per_day !== null && ofChat.tokens >= tokens_per_day)
-    return `this chat's ${tokens_per_day} tokens for today are spent`;
-  if (usd_per_person_per_day === null) return null;
-  const ofPayer = await spentOn(hall, payer, day);
-  return ofPayer.usd >= usd_per_person_per_day
-    ? `the $${usd_per_person_per_day} that one person has for today are spent`
-    : null;
+  for (const limit of limitsOf(hall, chat, payer, hall.clock.now())) {
+    const { account, day, usd, tokens, whose } = limit;
+    const [known] = await hall.store.read.spent({ accounts: { is: account }, from: day, to: day });
+    if (usd !== null && (known?.spending.usd ?? 0) >= usd) return `${whose} budget of $${usd} a day is spent`;
+    if (tokens !== null && tokensOf(known?.spending ?? null) >= tokens) {
+      return `${whose} budget of ${tokens} tokens a day is spent`;
+    }
+  }
+  return null;
 }
 
-async function spentOn(hall: Hall, account: string, day: string): Promise<{ usd: number; tokens: number }> {
-  const days = await hall.store.read.spent({ accounts: { is: account }, from: day, to: day });
-  return {
-    usd: days.reduce((sum, { spending }) => sum + spending.usd, 0),
-    tokens: days.reduce((sum, { spending }) => sum + tokensOf(spending), 0),
-  };
-}
-
-function tokensOf(spending: Spending): number {
-  return (
-    spending.input_tokens + spending.output_tokens + spending.cache_read_tokens + spending.cache_write_tokens
-  );
+/** All tokens of an account, whatever their class. */
+export function tokensOf(spending: Spending | null): number {
+  if (!spending) return 0;
+  const { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = spending;
+  return input_tokens + output_tokens + cache_read_tokens + cache_write_tokens;
 }

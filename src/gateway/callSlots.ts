@@ -47,7 +47,10 @@ export class CallSlots {
   private leave(model: string, queue: Queue): void {
     const next = takeNext(queue);
     // The place goes straight to the next in line: nobody who comes just now can slip in between.
-    if (next) return next.begin();
+    if (next) {
+      next.begin();
+      return;
+    }
     queue.running--;
     if (queue.running === 0) this.queues.delete(model);
   }

@@ -3,11 +3,8 @@ import { AT, CHAT, call, kept, message, OTHER, registered, turn } from "../store
 import { cursorOf } from "../store/events.js";
 import { openMemory } from "../store/memory.js";
 import type { Fact, News, Store } from "../store/store.js";
-import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { systemClock } from "./clock.js";
 import { EventHub, type StreamEvent } from "./events.js";
-import { DEFAULT_LIMITS } from "./gateway.js";
-import { chatLookup } from "./hall.js";
 import { Line } from "./line.js";
 import { Live } from "./live.js";
 
@@ -18,24 +15,7 @@ afterEach(() => {
 
 function open(store: Store = openMemory()) {
   const live = new Live();
-  const hub = new EventHub({
-    store,
-    live,
-    clock: systemClock,
-    channels: new Map(),
-    chats: chatLookup(store),
-    hostMessages: new HostMessageBroadcaster(systemClock),
-    userMessages: new UserMessageHandler(systemClock),
-    resolveModel: () => ({ ok: false, why: "nobody answers here" }),
-    defaultModel: "none",
-    assistantName: "Longhand",
-    aliases: [],
-    tools: [],
-    notices: async () => [],
-    log: () => {},
-    holder: "test",
-    limits: DEFAULT_LIMITS,
-  });
+  const hub = new EventHub({ store, live, clock: systemClock });
   closing.push(() => hub.close());
   return { hub, live, store };
 }

@@ -46,7 +46,7 @@ export class EventHub {
   private readAgain = false;
   private readonly undo: (() => void)[] = [];
 
-  constructor(private readonly hall: Hall) {
+  constructor(private readonly hall: Pick<Hall, "store" | "live" | "clock">) {
     this.undo.push(hall.store.subscribe((news) => news.events && this.wake()));
     this.undo.push(hall.live.listen((delta) => this.emit(deltaEvent(delta, this.hall.clock.now()))));
   }

@@ -88,6 +88,7 @@ describe("the gateway", () => {
 
   it("answers each of many messages in one chat, one at a time and in order", async () => {
     const { gateway } = await open();
+    await gateway.changeChat("home", { while_busy: "queue" });
     const ids = await Promise.all(
       Array.from({ length: 12 }, (_, index) => say(gateway, "home", `question ${index}`)),
     );
@@ -154,7 +155,7 @@ describe("the gateway", () => {
     for (let tries = 0; tries < 400 && !(await gateway.read.runningTurn("home", "")); tries++)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(gateway.stopTurn("home")).toBe(true);
+    expect(await gateway.stopTurn("home")).toBe(true);
     expect(await settled(gateway, "home", id)).toBe("stopped");
     expect(await settled(gateway, "home", await say(gateway, "home", "and now?"))).toBe("answered");
   });
@@ -207,13 +208,14 @@ describe("the gateway", () => {
 
   it("can be stopped in each of several turns that were waiting together", async () => {
     const { gateway, store } = await open({ ...slowly, limits: { leaseMs: 500, saveEveryMs: 10 } });
+    await gateway.changeChat("home", { while_busy: "queue" });
     const ids = await Promise.all(["one", "two"].map((name) => say(gateway, "home", `/long ${name}`)));
     for (const id of ids) {
       await streaming(gateway, store);
-      expect(gateway.stopTurn("home")).toBe(true);
+      expect(await gateway.stopTurn("home")).toBe(true);
       expect(await settled(gateway, "home", id)).toBe("stopped");
     }
-    expect(gateway.stopTurn("home")).toBe(false);
+    expect(await gateway.stopTurn("home")).toBe(false);
   });
 
   it("leaves no message without an outcome when its chat is removed, running or waiting", async () => {

@@ -41,7 +41,14 @@ import {
 import { Live } from "./live.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
-import { addPerson, changePerson, type PersonResult, personById, removePerson, withPeople } from "./people.js";
+import {
+  addPerson,
+  changePerson,
+  type PersonResult,
+  personById,
+  removePerson,
+  withPeople,
+} from "./people.js";
 import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
@@ -152,7 +159,7 @@ export class Gateway {
   /** Begin: the first chat is there, unfinished work is taken up, channels receive. */
   async start(): Promise<void> {
     if (!(await this.hall.store.read.chat(HOME.jid))) await registerChat(this.hall, HOME);
-    await this.hall.store.release(this.hall.holder, this.hall.clock.now());
+    await this.hall.store.release(this.hall.holder, this.hall.clock.steady());
     this.forgetting = this.hall.store.subscribe(({ settings }) => settings && this.hall.chats.forget());
     this.turns.start();
     this.outbox.start();
@@ -173,7 +180,7 @@ export class Gateway {
   private async giveBack(): Promise<void> {
     const { store, holder, clock, log } = this.hall;
     await store
-      .release(holder, clock.now())
+      .release(holder, clock.steady())
       .catch((error) => log("warn", "leases.kept", { why: String(error) }));
   }
 

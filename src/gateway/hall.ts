@@ -4,6 +4,7 @@ import type { Notice } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Store } from "../store/store.js";
 import type { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import type { Arrivals } from "./arrivals.js";
 import type { CallSlots } from "./callSlots.js";
 import type { Clock } from "./clock.js";
 import type { Live } from "./live.js";
@@ -20,6 +21,11 @@ export type Log = (
   event: string,
   ids: Record<string, string | number>,
 ) => void;
+
+export type ShellOutput =
+  | { ok: true; output: string; exit_code: number | null; note: string }
+  | { ok: false; why: string };
+export type Shell = (command: string) => Promise<ShellOutput>;
 
 /** What every part of the gateway works with. */
 export type Hall = {
@@ -43,6 +49,10 @@ export type Hall = {
   budget: { usd: number | null; tokens: number | null };
   /** Model calls at once. */
   slots: CallSlots;
+  /** Who watches which lane. */
+  arrivals: Arrivals;
+  /** Runs a shell command for a person who may; says why not where the operator has not made that possible. */
+  shell: Shell;
   limits: GatewayLimits;
 };
 

@@ -113,6 +113,7 @@ async function arrive(
   const row = { ...rowOf(hall, chat, arrival, options), untaken: isForModel(admitted) };
   const facts = factsOf(hall, chat, arrival, row, admitted, origin);
   const result = await hall.store.commit({ facts });
+  if (admitted.outcome === "pending") hall.arrivals.tell(turnLane(row.chat_jid, row.thread_id));
   return answerOf(hall, row, admitted, result);
 }
 
@@ -212,7 +213,7 @@ function turnWork(hall: Hall, row: NewMessage, quiet: number): Work {
     lane: turnLane(row.chat_jid, row.thread_id),
     chat_jid: row.chat_jid,
     ref: row.id,
-    run_at: quiet === 0 ? 0 : hall.clock.now() + quiet,
+    run_at: quiet === 0 ? 0 : hall.clock.steady() + quiet,
     attempts: 0,
   };
 }

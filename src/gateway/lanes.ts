@@ -77,7 +77,7 @@ export class Lanes {
 
   private async claim(limit: number): Promise<Claim[]> {
     const { hall, kind } = this;
-    const now = hall.clock.now();
+    const now = hall.clock.steady();
     try {
       return await hall.store.claim({
         kind,
@@ -113,7 +113,7 @@ export class Lanes {
     const running = [...this.running.values()];
     if (running.length === 0) return;
     const leases = running.map(({ claim: { lane, fence } }) => ({ lane, fence }));
-    store.renew(leases, clock.now(), limits.leaseMs).then(
+    store.renew(leases, clock.steady(), limits.leaseMs).then(
       (lost) => {
         for (const { lane, fence } of lost) {
           const taken = running.find(({ claim }) => claim.lane === lane && claim.fence === fence);

@@ -21,6 +21,7 @@ function stillClock() {
   const timers = new Set<{ due: number; ring: () => void }>();
   const clock: Clock = {
     now: () => now,
+    steady: () => now,
     newId: systemClock.newId,
     sleep: (ms, signal) =>
       new Promise((resolve) => {

@@ -88,6 +88,12 @@ export class Outbox {
     return true;
   }
 
+  /** When a delivery is due that people read as "tried again at". */
+  private again(retryAt: string): { run_at: number } {
+    const { clock } = this.hall;
+    return { run_at: clock.steady() + Date.parse(retryAt) - clock.now() };
+  }
+
   /** What has a time to be tried again holds up its lane: order is kept, also under retry. */
   private async settle(
     claim: Claim,
@@ -102,8 +108,7 @@ export class Outbox {
     const result = await this.hall.store.settle({
       lease: { lane, fence },
       done: waits ? [] : [work.id],
-      later:
-        to.retry_at === null ? [] : [{ id: work.id, run_at: Date.parse(to.retry_at), attempts: to.attempts }],
+      later: to.retry_at === null ? [] : [{ ...this.again(to.retry_at), id: work.id, attempts: to.attempts }],
       release: waits || last,
       expect: [seenAs(from)],
       facts: [deliveryState(to, this.hall.clock), ...(await this.news(to, row))],

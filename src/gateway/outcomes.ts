@@ -3,12 +3,16 @@ import type { Inbound } from "../store/store.js";
 import type { Hall } from "./hall.js";
 
 /** What became of a message, with everything that can be traced from it. Null when it never came in. */
-export async function outcomeOf(hall: Hall, chatJid: string, messageId: string): Promise<Outcome | null> {
+export async function outcomeOf(
+  hall: Pick<Hall, "store">,
+  chatJid: string,
+  messageId: string,
+): Promise<Outcome | null> {
   const inbound = await hall.store.read.inbound(chatJid, messageId);
   return inbound ? traced(hall, inbound) : null;
 }
 
-export async function traced(hall: Hall, inbound: Inbound): Promise<Outcome> {
+export async function traced(hall: Pick<Hall, "store">, inbound: Inbound): Promise<Outcome> {
   const { chat_jid, message_id, turn_id } = inbound;
   const calls =
     turn_id === null ? [] : await hall.store.read.calls({ chat_jid, turn_id, after: null, limit: 500 });
@@ -24,7 +28,7 @@ export async function traced(hall: Hall, inbound: Inbound): Promise<Outcome> {
 
 /** Deliveries of the answer; of the message itself when it was only mirrored. */
 async function deliveriesFor(
-  hall: Hall,
+  hall: Pick<Hall, "store">,
   { chat_jid, message_id, turn_id }: Inbound,
 ): Promise<Outcome["deliveries"]> {
   const rows = turn_id === null ? [] : await hall.store.read.messagesOfTurn(chat_jid, turn_id);

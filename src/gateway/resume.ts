@@ -1,52 +1,91 @@
+import type { UnfinishedBatch } from "../agent/index.js";
 import {
   AssistantMessage,
   type CallEnvelope,
   callEndOf,
   type MessageRow,
-  rowOfToolResult,
   rowsOfAssistant,
-  ToolResultContent,
+  ToolCallContent,
+  type ToolResultContent,
+  toolResultOfRow,
   Usage,
 } from "../message/index.js";
-import type { Fact, NewMessage, PartialPart, Turn } from "../store/store.js";
+import type { Fact, NewMessage, PartialPart, Turn, TurnStatus } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { newRow } from "./rows.js";
 import { chainEntries } from "./take.js";
 import type { TurnState } from "./turnState.js";
 
-/** What the model is told of a tool that was running when we went down: it may or may not have taken effect. */
-const INTERRUPTED =
-  "This tool was interrupted by a restart. It may or may not have taken effect; check before trying again.";
 const WENT_DOWN = "the server went down while it was answering";
 
+/** What a crash left of a turn: the facts that tidy up, and the batch of tools it was in the middle of. */
+export type TakenUp = { head: string | null; facts: Fact[]; unfinished: UnfinishedBatch | null };
+
 /**
- * A turn that a crash cut short goes on from what was written. What a cut answer had said is kept, marked. Tool calls
- * without a result get one that says so: running them again could do a thing twice.
+ * A turn that a crash cut short goes on from what was written. What a cut answer had said is kept, marked. Tools that
+ * were asked for and have no result are the agent's to finish: it knows which of them may run again.
  */
-export async function takeUp(hall: Hall, state: TurnState): Promise<{ head: string | null; facts: Fact[] }> {
+export async function takeUp(hall: Hall, state: TurnState): Promise<TakenUp> {
   const { chat, turn } = state;
   const cut = await cutCalls(hall, turn, chat.assistant_name);
   const written = await hall.store.read.messagesOfTurn(chat.jid, turn.id);
-  const results = unanswered(written).map((row, index) =>
-    newRow(
-      rowOfToolResult(ToolResultContent.error(String(row.metadata.tool_use_id ?? ""), INTERRUPTED), {
-        id: hall.clock.newId(),
-        chat_jid: chat.jid,
-        turn_id: turn.id,
-        call_id: row.call_id,
-        tool_name: String(row.metadata.name ?? ""),
-        part: index,
-        timestamp: hall.clock.now(),
-      }),
-    ),
-  );
-  const chain = chainEntries(hall, state, [...results, ...cut.rows]);
-  return { head: chain.head, facts: [...cut.facts, ...chain.facts] };
+  const chain = chainEntries(hall, state, cut.rows);
+  return {
+    head: chain.head,
+    facts: [...cut.facts, ...chain.facts],
+    unfinished: await unfinishedBatch(hall, written),
+  };
+}
+
+/** Tools of the newest answer that has no results; those that were done by then keep theirs. */
+async function unfinishedBatch(hall: Hall, written: readonly MessageRow[]): Promise<UnfinishedBatch | null> {
+  const open = unanswered(written);
+  const callId = open.at(-1)?.call_id;
+  if (!callId) return null;
+  const wanted = open.filter((row) => row.call_id === callId).map(toolCallOfRow);
+  const done = new Map((await hall.store.read.toolsDone(callId)).map(({ index, result }) => [index, result]));
+  return {
+    callId,
+    uses: wanted.map((call, index) => ({ wanted: call, result: knownResult(call, done.get(index)) })),
+  };
+}
+
+function toolCallOfRow({ metadata }: MessageRow): ToolCallContent {
+  const args = isRecord(metadata.args) ? metadata.args : {};
+  return ToolCallContent.of(String(metadata.tool_use_id ?? ""), String(metadata.name ?? ""), args);
+}
+
+/** What was kept of a result: its row's words and metadata. */
+function knownResult(
+  call: ToolCallContent,
+  kept: Record<string, unknown> | undefined,
+): ToolResultContent | null {
+  if (!kept || typeof kept.content !== "string" || !isRecord(kept.metadata)) return null;
+  const { content, metadata } = kept;
+  return { ...toolResultOfRow(newRow({ ...UNPLACED, content, metadata })), id: call.id };
+}
+
+/** A row that is read, never written. */
+const UNPLACED = {
+  id: "",
+  chat_jid: "",
+  sender: "tool_result",
+  sender_name: "",
+  timestamp: "",
+  message_type: "tool_result",
+} as const;
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The facts that end a turn nobody goes on with: it, and its calls, must not look as if they still ran. */
-export async function closeTurn(hall: Hall, turn: Turn, status: "failed" | "stopped"): Promise<Fact[]> {
+export async function closeTurn(
+  hall: Hall,
+  turn: Turn,
+  status: Exclude<TurnStatus, "running">,
+): Promise<Fact[]> {
   const { facts } = await cutCalls(hall, turn, "");
   const at = iso(hall.clock.now());
   return [...facts, { type: "turn_ended", turn_id: turn.id, chat_jid: turn.chat_jid, status, at }];

@@ -76,7 +76,10 @@ export async function warningOf(
       to: limit.day,
     });
     if (!known) continue;
-    const before = { usd: known.spending.usd - estimate.usd, tokens: tokensOf(known.spending) - tokensOf(estimate) };
+    const before = {
+      usd: known.spending.usd - estimate.usd,
+      tokens: tokensOf(known.spending) - tokensOf(estimate),
+    };
     const used = { usd: usage.cost?.total ?? 0, tokens: usedTokens(usage) };
     const crossed = crossedLimit(limit, before, used);
     if (crossed) return crossed;

@@ -1,9 +1,10 @@
 import { type PathEntry, takeMessages } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Entry, Fact, NewMessage } from "../store/store.js";
+import { fetchAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
-import type { TurnState } from "./turnState.js";
+import type { Member, TurnState } from "./turnState.js";
 
 /** Messages about to be put on the tree, and the facts that put them there. */
 export type Taking = { entries: PathEntry[]; facts: Fact[]; head: string | null };
@@ -12,7 +13,7 @@ export type TakingPlace = {
   chat: Chat;
   threadId: string;
   head: string | null;
-  turnId: string;
+  turnId: string | null;
 };
 
 /** What was said meanwhile, without the messages that wait for turns of their own. */
@@ -22,10 +23,14 @@ export async function saidMeanwhile(
   threadId: string,
   lane: string,
 ): Promise<MessageRow[]> {
-  const waiting = await hall.store.read.work("turn", lane, hall.limits.window);
-  const refs = new Set(waiting.map((work) => work.ref));
+  const { rows, waiting } = await untakenRows(hall, chatJid, threadId, lane);
+  return rows.filter((row) => !waiting.has(row.id));
+}
+
+async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: string) {
+  const works = await hall.store.read.work("turn", lane, hall.limits.window);
   const rows = await hall.store.read.untaken(chatJid, threadId, hall.limits.window);
-  return rows.filter((row) => !refs.has(row.id));
+  return { rows, waiting: new Set(works.map((work) => work.ref)) };
 }
 
 /** Put rows on the tree in this order. What depends on the moment (name, time line) is frozen here, for ever. */
@@ -77,6 +82,22 @@ async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): P
     if (spoken?.message) return spoken.message.timestamp;
   }
   return null;
+}
+
+/** What was said meanwhile, then the messages themselves, in the order they came. Files they point to are fetched first. */
+export async function takeForTurn(
+  hall: Hall,
+  state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
+  members: readonly Member[],
+): Promise<Taking> {
+  const { chat, turn, claim } = state;
+  const own = new Set(members.map(({ message }) => message.id));
+  const { rows, waiting } = await untakenRows(hall, chat.jid, turn.thread_id, claim.lane);
+  const meanwhile = rows.filter((row) => !own.has(row.id) && !waiting.has(row.id));
+  // A message that an earlier try of a turn put on the tree is there already.
+  const newOnes = rows.filter((row) => own.has(row.id));
+  const fetched = await fetchAttachments(hall, [...meanwhile, ...newOnes], claim);
+  return take(hall, { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id }, fetched);
 }
 
 /** Rows a turn writes go on the tree in the same commit. */

@@ -1,68 +1,62 @@
-import { type AgentEnd, runAgent } from "../agent/index.js";
-import type { Claim, Fact, Turn, Work } from "../store/store.js";
-import { fetchAttachments } from "./attachments.js";
+import { type AgentEnd, runAgent, type UnfinishedBatch } from "../agent/index.js";
+import type { Chat } from "../message/index.js";
+import type { Claim, Fact, Turn } from "../store/store.js";
+import { payerOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
 import { closeTurn, takeUp } from "./resume.js";
-import { saidMeanwhile, take } from "./take.js";
+import { takeForTurn } from "./take.js";
 import { TurnHost } from "./turnHost.js";
 import {
   expectCommitted,
-  headMoved,
   headOf,
   Interrupted,
+  isOvertaken,
   leaseOf,
+  type Member,
   outcomeFact,
   StopRequested,
+  Superseded,
   type TurnState,
 } from "./turnState.js";
+import { TurnWatch } from "./turnWatch.js";
 
-/** One piece of work to its end: the message is answered, or ends in another named outcome. */
-export async function runTurn(
-  hall: Hall,
-  claim: Claim,
-  work: Work,
-  release: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  const trigger = await hall.store.read.message(work.chat_jid, work.ref);
-  const inbound = await hall.store.read.inbound(work.chat_jid, work.ref);
-  const chat = await hall.store.read.chat(work.chat_jid);
-  const threadId = threadOf(claim.lane);
-  const left = await hall.store.read.runningTurn(work.chat_jid, threadId);
-  const drop = async (...facts: Fact[]): Promise<void> => {
-    const { lane, fence } = claim;
-    const closing = left ? await closeTurn(hall, left, "failed") : [];
-    const all = [...facts, ...closing];
-    expectCommitted(
-      await hall.store.settle({ lease: { lane, fence }, done: [work.id], later: [], release, facts: all }),
-    );
-  };
-  if (!trigger || inbound?.outcome !== "pending") return drop();
-  if (!chat) return drop(outcomeFact(hall, trigger, "ignored", "the chat was removed", null));
-  if (trigger.deleted_at)
-    return drop(outcomeFact(hall, trigger, "ignored", "deleted before it was answered", null));
+/** What a turn is about to answer. `left` is the turn a crash cut short in this thread, whoever started it. */
+export type TurnTask = { claim: Claim; chat: Chat; members: Member[]; why: string; left: Turn | null };
+
+/** One turn to its end: its messages are answered, or end in another named outcome. */
+export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): Promise<void> {
+  const { claim, chat, members } = task;
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
-  if (!found.ok) {
-    const news = hall.hostMessages.facts(chat, `The assistant cannot answer: ${found.why}`);
-    return drop(...news, outcomeFact(hall, trigger, "failed", found.why, null));
-  }
-  const state = await begin(
-    hall,
-    { claim, work, release, chat, trigger, why: inbound.reason, model: found.model, signal },
-    threadId,
-    left,
-  );
-  hall.log("info", "turn.started", { chat: chat.jid, turn: state.turn.id, message: trigger.id });
+  if (!found.ok) return cannotAnswer(hall, task, found.why);
+  const stop = new AbortController();
+  const { state, unfinished } = await begin(hall, {
+    claim,
+    chat,
+    members,
+    why: task.why,
+    left: task.left,
+    model: found.model,
+    fallback: fallbackOf(hall, chat),
+    signal: AbortSignal.any([signal, stop.signal]),
+  });
+  const ids = { chat: chat.jid, turn: state.turn.id, trace: state.trigger.id };
+  hall.log("info", "turn.started", ids);
   hall.live.beginTurn(chat.jid, state.turn.id);
-  const host = new TurnHost(hall, state);
+  const watch = new TurnWatch(hall, state, stop, await idsOfPerson(hall, state.trigger.sender));
+  const host = new TurnHost(hall, state, watch);
+  watch.start();
   try {
-    const { steps, attempts } = hall.limits;
-    const end = await runAgent(host, hall.tools, { steps, attempts }, signal);
+    const { steps, attempts, turnMs, toolMs, turnUsd } = hall.limits;
+    const limits = { steps, attempts, timeMs: turnMs, toolMs, usd: turnUsd };
+    const end = await runAgent(host, { tools: hall.tools, limits, unfinished }, state.signal);
+    await watch.close();
     await conclude(hall, host, state, end);
+    hall.log("info", "turn.ended", { ...ids, status: end.status });
   } finally {
-    await host.close();
+    await watch.close();
+    await host.end();
     hall.live.endTurn(state.turn.id);
   }
 }
@@ -74,65 +68,115 @@ async function conclude(
   { chat, turn, signal }: TurnState,
   end: AgentEnd,
 ): Promise<void> {
-  const failed = (why: string, text: string, details: Record<string, unknown>) =>
-    host.finish("failed", why, hall.hostMessages.facts(chat, text, details, turn.id));
+  const tell = (text: string, details: Record<string, unknown> = {}) =>
+    hall.hostMessages.facts(chat, text, details, turn.id);
+  const gaveUp = (why: string) =>
+    host.finish({ outcome: "failed", reason: why }, tell(`The assistant gave up: ${why}.`));
   switch (end.status) {
     case "answered":
       return;
     case "stopped":
-      if (signal.reason instanceof StopRequested) return host.finish("stopped", "stopped", []);
+      if (signal.reason instanceof StopRequested)
+        return host.finish({ outcome: "stopped", reason: "stopped" }, []);
+      if (signal.reason instanceof Superseded) {
+        return host.finish({ outcome: "superseded", reason: signal.reason.message }, []);
+      }
       throw new Interrupted("the server is going down, or lost its lease");
     case "failed": {
       const why = end.message.error ?? "the model gave no reason";
       const details = { error_kind: end.message.errorKind ?? "unknown" };
-      return failed(why, `The assistant could not answer: ${why}`, details);
+      const news = tell(`The assistant could not answer: ${why}`, details);
+      return host.finish({ outcome: "failed", reason: why }, news);
     }
-    case "out_of_steps": {
-      const why = `it took more than ${hall.limits.steps} steps`;
-      return failed(why, `The assistant gave up: ${why}.`, {});
+    case "refused": {
+      const news = tell(`The assistant does not answer: ${end.why}.`);
+      return host.finish({ outcome: "over_budget", reason: end.why }, news);
     }
+    case "out_of_steps":
+      return gaveUp(`it took more than ${hall.limits.steps} steps`);
+    case "out_of_time":
+      return gaveUp(`it took longer than ${Math.round(hall.limits.turnMs / 1000)} seconds`);
+    case "out_of_money":
+      return gaveUp(`it cost more than $${hall.limits.turnUsd}`);
   }
 }
 
-type Given = Omit<TurnState, "turn" | "notices" | "head">;
+async function cannotAnswer(
+  hall: Hall,
+  { claim, chat, members, left }: TurnTask,
+  why: string,
+): Promise<void> {
+  const { lane, fence } = claim;
+  const facts = [
+    ...hall.hostMessages.facts(chat, `The assistant cannot answer: ${why}`),
+    ...members.map(({ message }) => outcomeFact(hall, message, "failed", why, left?.id ?? null)),
+    ...(left ? await closeTurn(hall, left, "failed") : []),
+  ];
+  const done = members.map(({ work }) => work.id);
+  expectCommitted(await hall.store.settle({ lease: { lane, fence }, done, later: [], release: true, facts }));
+}
+
+/** A fallback that cannot be used is no reason not to try the chat's own model. */
+function fallbackOf(hall: Hall, chat: Chat) {
+  const found = chat.fallback_model === null ? null : hall.resolveModel(chat.fallback_model);
+  return found?.ok ? found.model : null;
+}
+
+/** Every sender id of the person who speaks with this one. */
+async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<string>> {
+  const person = await hall.store.read.personOf(sender);
+  return new Set([sender, ...(person?.senders ?? [])]);
+}
+
+type Given = Omit<TurnState, "turn" | "trigger" | "payer" | "notices" | "head"> & { left: Turn | null };
+type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
 
 /** Start the turn, or go on with the one a crash cut short. */
-async function begin(hall: Hall, given: Given, threadId: string, left: Turn | null): Promise<TurnState> {
-  const { claim, chat, trigger } = given;
-  const resumed = left?.trigger_id === trigger.id ? left : null;
-  const turn: Turn = resumed ?? {
+async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
+  const { claim, chat, members } = given;
+  const threadId = threadOf(claim.lane);
+  const resumed = members.find(({ message }) => message.id === left?.trigger_id);
+  const trigger = (resumed ?? members.at(-1))?.message;
+  if (!trigger) throw new Error("a turn needs a message to answer");
+  const turn: Turn = resumed && left ? left : await newTurn(hall, chat, threadId, trigger.id);
+  const notices = await hall.notices({ chat, turn_id: turn.id });
+  const payer = await payerOf(hall, trigger.sender);
+  const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
+  for (let tries = 0; ; tries++) {
+    const head = await hall.store.read.head(chat.jid, threadId);
+    const state: TurnState = { ...given, trigger, turn, payer, notices, head };
+    const opening = resumed ? await takeUp(hall, state) : await start(hall, state);
+    const facts = [...stale, ...opening.facts];
+    const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
+    if (isOvertaken(result, tries)) continue;
+    expectCommitted(result);
+    return { state: { ...state, head: opening.head }, unfinished: opening.unfinished };
+  }
+}
+
+async function start(hall: Hall, state: TurnState) {
+  const taking = await takeForTurn(hall, state, state.members);
+  const started: Fact = { type: "turn_started", turn: state.turn };
+  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null };
+}
+
+async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {
+  return {
     id: hall.clock.newId(),
     chat_jid: chat.jid,
     thread_id: threadId,
-    trigger_id: trigger.id,
+    trigger_id: triggerId,
     started_at: iso(hall.clock.now()),
     status: "running",
     ended_at: null,
-    interruptions: 0,
+    interruptions: chat.while_busy === "interrupt" ? await interruptionsBefore(hall, chat.jid, threadId) : 0,
   };
-  const notices = await hall.notices({ chat, turn_id: turn.id });
-  const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
-  for (;;) {
-    const head = await hall.store.read.head(chat.jid, threadId);
-    const state = { ...given, turn, notices, head };
-    const opening = resumed ? await takeUp(hall, state) : await takeRows(hall, state);
-    const facts = [...stale, ...opening.facts];
-    const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
-    if (headMoved(result)) continue;
-    expectCommitted(result);
-    return { ...state, head: opening.head };
-  }
 }
 
-async function takeRows(hall: Hall, state: TurnState) {
-  const { chat, turn, trigger, claim } = state;
-  const meanwhile = await saidMeanwhile(hall, chat.jid, turn.thread_id, claim.lane);
-  const rows = await fetchAttachments(
-    hall,
-    [...meanwhile.filter((row) => row.id !== trigger.id), trigger],
-    claim,
-  );
-  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id };
-  const taking = await take(hall, place, rows);
-  return { head: taking.head, facts: [{ type: "turn_started", turn } as Fact, ...taking.facts] };
+/** How many turns in a row, just before now, were cut short for the next. */
+async function interruptionsBefore(hall: Hall, chatJid: string, threadId: string): Promise<number> {
+  const callId = await hall.store.read.lastCall(chatJid, threadId);
+  const call = callId && (await hall.store.read.call(callId));
+  const before = call && call.turn_id ? await hall.store.read.turn(call.turn_id) : null;
+  return before?.status === "superseded" ? before.interruptions + 1 : 0;
 }

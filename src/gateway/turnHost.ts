@@ -1,4 +1,13 @@
-import type { AgentHost, ModelDelta, PreparedCall, ToolContext, ToolUse } from "../agent/index.js";
+import type {
+  AgentHost,
+  ModelChoice,
+  ModelDelta,
+  PreparedCall,
+  Recorded,
+  ToolContext,
+  ToolUse,
+  Verdict,
+} from "../agent/index.js";
 import type { PathEntry } from "../context/index.js";
 import {
   type AssistantMessage,
@@ -10,22 +19,30 @@ import {
 } from "../message/index.js";
 import type { CommitResult, Expectation, Fact, NewMessage } from "../store/store.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
-import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
+import { Partials } from "./partials.js";
+import { steering } from "./placement.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
 import { newRow } from "./rows.js";
-import { chainEntries } from "./take.js";
+import { type Reservation, reserve, settleSpending, unpricedUnderBudget, warningOf } from "./spending.js";
+import { chainEntries, takeForTurn } from "./take.js";
+import { type Ending, endingFacts } from "./turnEnd.js";
 import {
   expectCommitted,
-  headMoved,
   headOf,
   Interrupted,
+  isOvertaken,
+  isTakenOver,
   leaseOf,
-  outcomeFact,
-  StopRequested,
+  type Member,
   type TurnState,
 } from "./turnState.js";
+import type { TurnWatch } from "./turnWatch.js";
+import { type AnswerPiece, waitingPieces } from "./waiting.js";
 import { hostRowsSince, readWindow, requestOf } from "./window.js";
+
+/** A turn that people keep talking into comes to an end all the same; what is said after that is the next turn. */
+const MOST_JOINED_AFTER_ANSWERS = 8;
 
 /** What the agent asks of the gateway, for one turn: every answer of it is durable before the agent goes on. */
 export class TurnHost implements AgentHost {
@@ -33,28 +50,45 @@ export class TurnHost implements AgentHost {
   private hostRows: LeftOut[] | null = null;
   private previous: PreviousRequest | null = null;
   private started: CallEnvelope | null = null;
+  private reservation: Reservation | null = null;
   private firstTokenAt: number | null = null;
   private usage: Usage | null = null;
-  private saving: Promise<void> = Promise.resolve();
-  private isSaving = false;
-  private stopSaving: (() => void) | null = null;
+  private joinedAfterAnswers = 0;
+  private readonly partials: Partials;
 
   constructor(
     private readonly hall: Hall,
     private readonly state: TurnState,
-  ) {}
+    private readonly watch: TurnWatch,
+  ) {
+    this.partials = new Partials(hall, (facts) => this.write(facts));
+  }
 
-  async request() {
+  slot(choice: ModelChoice, signal: AbortSignal): Promise<() => void> {
+    const model = this.modelOf(choice) ?? this.state.model;
+    return this.hall.slots.enter(
+      `${model.provider} ${model.baseUrl} ${model.id}`,
+      this.state.chat.jid,
+      signal,
+    );
+  }
+
+  async request(choice: ModelChoice) {
     const { hall, state } = this;
+    const model = this.modelOf(choice);
+    if (!model) return null;
     const window = await readWindow(hall, state.chat, state.head);
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
     const { request, leftOut } = requestOf(hall, state.chat, window, state.notices);
     this.leftOut = [...leftOut, ...this.hostRows];
-    return { model: state.model, request };
+    return { model, request };
   }
 
-  async record(call: Omit<PreparedCall, "id">): Promise<string> {
+  async record(call: Omit<PreparedCall, "id">): Promise<Recorded> {
     const { hall, state } = this;
+    const payment = { chat: state.chat, payer: state.payer, model: call.model };
+    const unpriced = unpricedUnderBudget(hall, payment);
+    if (unpriced) return { ok: false, why: unpriced };
     const callId = hall.clock.newId();
     this.previous ??= await this.lastRequest();
     const blocks = await blocksOf(hall, state.chat.jid, call.encoded);
@@ -67,13 +101,19 @@ export class TurnHost implements AgentHost {
       leftOut: [...this.leftOut, ...call.encoded.leftOut],
       previous: this.previous,
     });
-    await this.write([fact]);
+    const { reservation, facts, expect } = reserve(hall, payment, call.encoded);
+    const result = await this.commit([fact, ...facts], expect);
+    if (result.status === "conflict" && result.expectation?.type === "budget") {
+      return { ok: false, why: result.why };
+    }
+    expectCommitted(result);
     this.previous = { callId, blocks };
     this.started = fact.call;
+    this.reservation = reservation;
     this.firstTokenAt = null;
     hall.live.begin(state.chat.jid, state.turn.id, callId);
-    this.stopSaving = hall.clock.every(hall.limits.saveEveryMs, () => this.savePartial(callId));
-    return callId;
+    this.partials.begin(callId);
+    return { ok: true, id: callId };
   }
 
   delta(call: PreparedCall, delta: ModelDelta): void {
@@ -89,14 +129,12 @@ export class TurnHost implements AgentHost {
     });
   }
 
-  async answered(call: PreparedCall, message: AssistantMessage, final: boolean): Promise<void> {
+  async answered(call: PreparedCall, message: AssistantMessage, last: boolean): Promise<Verdict> {
     const { hall, state, started } = this;
     if (!started) throw new Error("an answer came before its call was recorded");
+    await this.partials.end();
     // Nobody asked for this stop: whoever goes on with the turn closes the call as after a crash, and answers once.
-    if (message.stopReason === "aborted" && !(state.signal.reason instanceof StopRequested)) {
-      throw new Interrupted("the server is going down, or lost its lease");
-    }
-    await this.endSaving();
+    if (message.stopReason === "aborted" && isTakenOver(state.signal)) throw takenOver();
     this.usage = this.usage ? Usage.add(this.usage, message.usage) : message.usage;
     const envelope = endedCall(started, message, this.firstTokenAt, hall.clock.now());
     const answer = rowsOfAssistant(message, {
@@ -110,38 +148,51 @@ export class TurnHost implements AgentHost {
     const failed = envelope.status !== "ok" && envelope.status !== "aborted";
     const ended: Fact = { type: "call_ended", call: envelope, leftovers: answer.leftovers };
     const deliveries = failed ? [] : rows.flatMap((row) => this.deliveries(row));
-    await this.append(rows, [ended, ...deliveries], final);
+    const facts = [ended, ...deliveries, ...(await this.paid(call, message.usage))];
+    // Between a tool call and its result nobody joins.
+    const verdict = await this.close(rows, facts, { last, mayJoin: last });
     hall.live.end(call.id);
+    if (!last && envelope.status === "ok") this.watch.enterTools(rows);
+    return verdict;
   }
 
-  async toolsFinished(call: PreparedCall, batch: ToolUse[], final: boolean): Promise<void> {
-    const { hall, state } = this;
-    const rows = batch.map(({ wanted, result }, index) =>
-      newRow(
-        rowOfToolResult(result, {
-          id: hall.clock.newId(),
-          chat_jid: state.chat.jid,
-          turn_id: state.turn.id,
-          call_id: call.id,
-          tool_name: wanted.name,
-          part: index,
-          timestamp: hall.clock.now(),
-        }),
-      ),
-    );
+  async toolDone(callId: string, index: number, use: ToolUse): Promise<void> {
+    if (isTakenOver(this.state.signal)) throw takenOver();
+    const { content, metadata } = this.resultRow(callId, index, use);
+    await this.write([{ type: "tool_done", call_id: callId, index, result: { content, metadata } }]);
+  }
+
+  async toolsFinished(callId: string, batch: ToolUse[], last: boolean): Promise<Verdict> {
+    if (isTakenOver(this.state.signal)) throw takenOver();
+    const rows = batch.map((use, index) => newRow(this.resultRow(callId, index, use)));
+    const written: Fact = { type: "tools_written", call_id: callId };
     const deliveries = rows.flatMap((row) => this.deliveries(row));
-    await this.append(rows, deliveries, final);
+    const verdict = await this.close(rows, [written, ...deliveries], { last, mayJoin: true });
+    this.watch.leaveTools();
+    return verdict;
   }
 
-  toolContext(call: PreparedCall): ToolContext {
+  private resultRow(callId: string, index: number, { wanted, result }: ToolUse) {
+    const { hall, state } = this;
+    return rowOfToolResult(result, {
+      id: hall.clock.newId(),
+      chat_jid: state.chat.jid,
+      turn_id: state.turn.id,
+      call_id: callId,
+      tool_name: wanted.name,
+      part: index,
+      timestamp: hall.clock.now(),
+    });
+  }
+
+  toolContext(callId: string): Omit<ToolContext, "signal"> {
     const { chat, turn } = this.state;
     return {
       chat_jid: chat.jid,
       turn_id: turn.id,
-      call_id: call.id,
+      call_id: callId,
       time_zone: chat.time_zone,
       now: () => this.hall.clock.now(),
-      signal: this.state.signal,
     };
   }
 
@@ -158,14 +209,56 @@ export class TurnHost implements AgentHost {
   }
 
   /** The turn ends otherwise than with an answer. */
-  async finish(outcome: "stopped" | "failed", reason: string, news: Fact[]): Promise<void> {
-    expectCommitted(await this.settle([...news, ...this.ending(outcome, reason)], []));
+  async finish(ending: Ending, news: Fact[]): Promise<void> {
+    const asked = ending.outcome === "stopped" ? this.watch.stopping : { done: [], facts: [] };
+    const facts = [...news, ...this.ending(ending), ...asked.facts];
+    expectCommitted(await this.settle(facts, [], asked.done));
   }
 
   /** Nothing of this turn streams or is being saved any more, however it ended. */
-  async close(): Promise<void> {
-    await this.endSaving();
+  async end(): Promise<void> {
+    await this.partials.end();
     if (this.started) this.hall.live.end(this.started.id);
+  }
+
+  /** Write what a boundary brought, and let join who waits to; the turn ends here if nobody does and it was the last. */
+  private async close(
+    rows: readonly NewMessage[],
+    facts: readonly Fact[],
+    { last, mayJoin }: { last: boolean; mayJoin: boolean },
+  ): Promise<Verdict> {
+    const pieces = mayJoin && !this.state.signal.aborted ? await this.joining(last) : [];
+    await this.append(rows, facts, last && pieces.length === 0);
+    if (pieces.length > 0) await this.join(pieces);
+    if (pieces.length > 0) return "joined";
+    return last ? "end" : "go_on";
+  }
+
+  /** The messages that join the turn at this boundary. */
+  private async joining(last: boolean): Promise<AnswerPiece[]> {
+    const { hall, state } = this;
+    if (last && this.joinedAfterAnswers >= MOST_JOINED_AFTER_ANSWERS) return [];
+    const members = new Set(state.members.map(({ work }) => work.id));
+    const pieces = steering(await waitingPieces(hall, state.chat, state.claim.lane, members), state.chat);
+    if (last && pieces.length > 0) this.joinedAfterAnswers++;
+    return pieces;
+  }
+
+  /** Put messages on the tree, behind what the model has said and done so far. */
+  private async join(pieces: readonly AnswerPiece[]): Promise<void> {
+    const { hall, state } = this;
+    const joined: Member[] = pieces.map(({ work, asked }) => ({ work, message: asked.message }));
+    for (let tries = 0; ; tries++) {
+      const taking = await takeForTurn(hall, state, joined);
+      const result = await this.commit(taking.facts, [headOf(state)]);
+      if (!isOvertaken(result, tries)) {
+        expectCommitted(result);
+        state.head = taking.head;
+        state.members.push(...joined);
+        return;
+      }
+      state.head = await hall.store.read.head(state.chat.jid, state.turn.thread_id);
+    }
   }
 
   /**
@@ -174,13 +267,13 @@ export class TurnHost implements AgentHost {
    */
   private async append(rows: readonly NewMessage[], more: readonly Fact[], final: boolean): Promise<void> {
     const { hall, state } = this;
-    const ending = final ? this.ending("answered", this.state.why) : [];
-    for (;;) {
+    const ending = final ? this.ending({ outcome: "answered", reason: state.why }) : [];
+    for (let tries = 0; ; tries++) {
       const chain = chainEntries(hall, state, rows);
       const facts = [...chain.facts, ...more, ...ending];
       const head = headOf(state);
-      const result = final ? await this.settle(facts, [head]) : await this.commit(facts, [head]);
-      if (!headMoved(result)) {
+      const result = final ? await this.settle(facts, [head], []) : await this.commit(facts, [head]);
+      if (!isOvertaken(result, tries)) {
         expectCommitted(result);
         state.head = chain.head;
         return;
@@ -189,34 +282,23 @@ export class TurnHost implements AgentHost {
     }
   }
 
-  private ending(outcome: "answered" | "stopped" | "failed", reason: string): Fact[] {
-    const { hall, state } = this;
-    const status = outcome === "answered" ? "ended" : outcome;
-    const at = iso(hall.clock.now());
-    return [
-      ...(this.usage ? [{ type: "message", message: this.resultMeta(this.usage) } as Fact] : []),
-      outcomeFact(hall, state.trigger, outcome, reason, state.turn.id),
-      { type: "turn_ended", turn_id: state.turn.id, chat_jid: state.chat.jid, status, at },
-    ];
+  /** What a call cost, in place of what was put aside for it, and word to people when a budget runs low. */
+  private async paid(call: PreparedCall, usage: Usage): Promise<Fact[]> {
+    const { hall, state, reservation } = this;
+    if (!reservation) return [];
+    this.reservation = null;
+    const payment = { chat: state.chat, payer: state.payer, model: call.model };
+    const warning = await warningOf(hall, payment, reservation, usage);
+    const news = warning ? hall.hostMessages.facts(state.chat, warning, {}, state.turn.id) : [];
+    return [...settleSpending(reservation, usage), ...news];
   }
 
-  private resultMeta(usage: Usage): NewMessage {
-    const { hall, state } = this;
-    const duration = hall.clock.now() - Date.parse(state.turn.started_at);
-    const money = usage.cost === null ? "cost unknown" : `$${usage.cost.total.toFixed(4)}`;
-    const tokensIn = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-    const seconds = (duration / 1000).toFixed(1);
-    return newRow({
-      id: hall.clock.newId(),
-      chat_jid: state.chat.jid,
-      sender: "result_meta",
-      sender_name: "result_meta",
-      content: `${tokensIn} tokens in, ${usage.outputTokens} out · ${money} · ${seconds} s`,
-      timestamp: iso(hall.clock.now()),
-      message_type: "host",
-      metadata: { usage, duration_ms: duration },
-      turn_id: state.turn.id,
-    });
+  private modelOf(choice: ModelChoice) {
+    return choice === "model" ? this.state.model : this.state.fallback;
+  }
+
+  private ending(ending: Ending): Fact[] {
+    return endingFacts(this.hall, this.state, ending, this.usage);
   }
 
   private deliveries(row: NewMessage): Fact[] {
@@ -231,23 +313,6 @@ export class TurnHost implements AgentHost {
     return request ? { callId, blocks: request.blocks } : null;
   }
 
-  private savePartial(callId: string): void {
-    const parts = this.hall.live.parts(callId);
-    if (parts.length === 0 || this.isSaving) return;
-    this.isSaving = true;
-    this.saving = this.write([{ type: "call_partial", call_id: callId, parts }])
-      .catch((error) => this.hall.log("warn", "partial.not_saved", { call: callId, why: String(error) }))
-      .finally(() => {
-        this.isSaving = false;
-      });
-  }
-
-  private async endSaving(): Promise<void> {
-    this.stopSaving?.();
-    this.stopSaving = null;
-    await this.saving;
-  }
-
   private async write(facts: Fact[]): Promise<void> {
     expectCommitted(await this.commit(facts, []));
   }
@@ -256,18 +321,22 @@ export class TurnHost implements AgentHost {
     return this.hall.store.commit({ expect: [leaseOf(this.state.claim), ...expect], facts });
   }
 
-  private settle(facts: Fact[], expect: Expectation[]): Promise<CommitResult> {
-    const { claim, work, release } = this.state;
+  private settle(facts: Fact[], expect: Expectation[], alsoDone: readonly string[]): Promise<CommitResult> {
+    const { claim, members } = this.state;
     const { lane, fence } = claim;
     return this.hall.store.settle({
       lease: { lane, fence },
-      done: [work.id],
+      done: [...members.map(({ work }) => work.id), ...alsoDone],
       later: [],
-      release,
+      release: true,
       expect,
       facts,
     });
   }
+}
+
+function takenOver(): Interrupted {
+  return new Interrupted("the server is going down, or lost its lease");
 }
 
 /** When the thread was last spoken in before this turn. */

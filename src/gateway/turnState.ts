@@ -52,9 +52,7 @@ export type TurnState = {
 
 /** Must the turn stop writing, because somebody else goes on with it? */
 export function isTakenOver(signal: AbortSignal): boolean {
-  return (
-    signal.aborted && !(signal.reason instanceof StopRequested || signal.reason instanceof Superseded)
-  );
+  return signal.aborted && !(signal.reason instanceof StopRequested || signal.reason instanceof Superseded);
 }
 
 /** What the next entry goes behind, as the store is to find it. */
@@ -80,7 +78,7 @@ export function leaseOf(claim: Claim) {
 
 export function outcomeFact(
   hall: Hall,
-  message: MessageRow,
+  message: Pick<MessageRow, "chat_jid" | "id">,
   outcome: TerminalOutcome,
   reason: string,
   turnId: string | null,

@@ -1,25 +1,32 @@
-import { type Claim, StoreUnavailable, type Work } from "../store/store.js";
+import type { Chat } from "../message/index.js";
+import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from "../store/store.js";
+import { includes } from "./admission.js";
+import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
-import { chatOf, threadOf } from "./ingest.js";
+import { threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
+import { withPeople } from "./people.js";
+import { type Job, nextJob } from "./placement.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
-import { expectCommitted, Fenced, Interrupted, outcomeFact, StopRequested } from "./turnState.js";
+import { expectCommitted, Fenced, Interrupted, leaseOf, outcomeFact } from "./turnState.js";
+import { type AnswerPiece, isAnswer, type Piece, waitingPieces } from "./waiting.js";
 
-/** Tries of a turn that ends in an unexpected error, before its message is set aside as failed. */
+/** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
 const TRIES = 3;
+const CRASHES = 5;
 const TRY_AGAIN_MS = 1000;
+const TROUBLE_MS = 100;
 
-/** Runs the turns this process may run: one at a time in each lane, the lane's work in order. */
+const WRONG = "The assistant could not answer: something went wrong on our side.";
+
+/** Runs the turns this process may run: one at a time in each lane, by the rules of placement. */
 export class Turns {
   private readonly lanes: Lanes;
-  /** By lane: what stops the turn that runs there now, and no other. */
-  private readonly stops = new Map<string, AbortController>();
+  private isStopping = false;
 
   constructor(private readonly hall: Hall) {
-    this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, controller) =>
-      this.runLane(claim, controller),
-    );
+    this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, signal) => this.runLane(claim, signal));
   }
 
   start(): void {
@@ -27,60 +34,216 @@ export class Turns {
   }
 
   stop(graceMs: number): Promise<void> {
+    this.isStopping = true;
     return this.lanes.stop(graceMs);
   }
 
-  /** Cancel the running turns of a chat, in all its threads. False when none runs here. */
-  cancel(chatJid: string): boolean {
-    const running = [...this.stops].filter(([lane]) => chatOf(lane) === chatJid);
-    for (const [, stop] of running) stop.abort(new StopRequested("a person asked to stop"));
-    return running.length > 0;
+  /** One job of the lane. The lane is given back after each, so that the next is decided by what is true then. */
+  private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
+    try {
+      if (claim.tries > CRASHES) return await this.quarantine(claim);
+      const chat = await this.hall.store.read.chat(claim.chat_jid);
+      if (chat) await this.doNext(claim, await withPeople(this.hall, chat), signal);
+      else await this.dropAll(claim);
+    } catch (error) {
+      if (error instanceof Fenced) throw error;
+      if (error instanceof Interrupted || error instanceof StoreUnavailable) {
+        await this.giveBack(claim);
+        throw error;
+      }
+      await this.setAside(claim, error);
+    }
   }
 
-  private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
-    for (const [index, work] of claim.work.entries()) {
-      const release = index === claim.work.length - 1;
-      signal.throwIfAborted();
-      const stop = new AbortController();
-      this.stops.set(claim.lane, stop);
+  private async doNext(claim: Claim, chat: Chat, signal: AbortSignal): Promise<void> {
+    const { hall } = this;
+    const pieces = await waitingPieces(hall, chat, claim.lane);
+    const left = await hall.store.read.runningTurn(chat.jid, threadOf(claim.lane));
+    const members = left ? await this.membersOf(chat.jid, left, pieces) : [];
+    const isWanted = members.every((piece) => whyNotAny(piece, chat).length === 0);
+    if (members.length > 0 && isWanted) return this.turn(claim, chat, members, left, signal);
+    if (left) await this.close(claim, left);
+    const job = nextJob(pieces, chat, { steady: hall.clock.steady(), now: hall.clock.now() });
+    if (job) await this.perform(job, claim, chat, signal);
+    else await this.settle(claim, [], []);
+  }
+
+  private async perform(job: Job, claim: Claim, chat: Chat, signal: AbortSignal): Promise<void> {
+    const { hall } = this;
+    switch (job.type) {
+      case "turn": {
+        const unwanted = job.pieces.flatMap((piece) => whyNotAny(piece, chat));
+        if (unwanted.length === 0) return this.turn(claim, chat, job.pieces, null, signal);
+        const facts = unwanted.map(({ piece, why }) =>
+          outcomeFact(hall, piece.asked.message, "ignored", why, null),
+        );
+        return this.settle(
+          claim,
+          unwanted.map(({ piece }) => piece.work),
+          facts,
+        );
+      }
+      case "command":
+        return answerCommand(hall, { chat, claim, release: true }, job.piece);
+      case "expire": {
+        const why = `it waited longer than ${chat.expire_after_s} seconds`;
+        const facts = job.pieces.map(({ asked }) => outcomeFact(hall, asked.message, "expired", why, null));
+        return this.settle(
+          claim,
+          job.pieces.map(({ work }) => work),
+          facts,
+        );
+      }
+      case "drop":
+        return this.settle(
+          claim,
+          job.pieces.map(({ work }) => work),
+          [],
+        );
+      case "wait":
+        return this.postpone(
+          claim,
+          job.pieces.map(({ work }) => ({ ...work, run_at: job.until })),
+        );
+    }
+  }
+
+  private turn(
+    claim: Claim,
+    chat: Chat,
+    pieces: readonly AnswerPiece[],
+    left: Turn | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const members = pieces.map(({ work, asked }) => ({ work, message: asked.message }));
+    const trigger = pieces.find(({ work }) => work.ref === left?.trigger_id) ?? pieces.at(-1);
+    const why = trigger?.asked.inbound.reason ?? "";
+    return runTurn(this.hall, { claim, chat, members, why, left }, signal);
+  }
+
+  /** What a turn that was cut short had taken on: what waits for its end and is on the tree. None if it is not its any more. */
+  private async membersOf(chatJid: string, left: Turn, pieces: readonly Piece[]): Promise<AnswerPiece[]> {
+    const untaken = await this.hall.store.read.untaken(chatJid, left.thread_id, this.hall.limits.window);
+    const waiting = new Set(untaken.map((row) => row.id));
+    const members = pieces.filter(isAnswer).filter(({ work }) => !waiting.has(work.ref));
+    return members.some(({ work }) => work.ref === left.trigger_id) ? members : [];
+  }
+
+  /** A turn nobody goes on with must not look as if it ran. */
+  private async close(claim: Claim, left: Turn): Promise<void> {
+    const facts = await closeTurn(this.hall, left, "failed");
+    expectCommitted(await this.hall.store.commit({ expect: [leaseOf(claim)], facts }));
+  }
+
+  private async settle(claim: Claim, done: readonly Work[], facts: Fact[]): Promise<void> {
+    const { lane, fence } = claim;
+    const ids = done.map((work) => work.id);
+    expectCommitted(
+      await this.hall.store.settle({ lease: { lane, fence }, done: ids, later: [], release: true, facts }),
+    );
+  }
+
+  private async postpone(claim: Claim, works: readonly Work[]): Promise<void> {
+    const { lane, fence } = claim;
+    const later = works.map(({ id, run_at, attempts }) => ({ id, run_at, attempts }));
+    expectCommitted(
+      await this.hall.store.settle({ lease: { lane, fence }, done: [], later, release: true, facts: [] }),
+    );
+  }
+
+  /** Whoever goes on with it need not wait for our lease to run out, and it was not its fault that we stop. */
+  private async giveBack(claim: Claim): Promise<void> {
+    const { hall } = this;
+    const { lane, fence } = claim;
+    const settlement = { lease: { lane, fence }, done: [], later: [], release: true, facts: [] };
+    const tries = this.isStopping ? 1 : Math.ceil(hall.limits.leaseMs / TROUBLE_MS);
+    for (let tried = 0; tried < tries; tried++) {
       try {
-        await runTurn(this.hall, claim, work, release, AbortSignal.any([signal, stop.signal]));
+        await hall.store.settle(settlement);
+        return;
       } catch (error) {
-        if (error instanceof Fenced || error instanceof Interrupted || error instanceof StoreUnavailable)
-          throw error;
-        return await this.setAside(claim, work, error);
-      } finally {
-        this.stops.delete(claim.lane);
+        if (!(error instanceof StoreUnavailable)) throw error;
+        await hall.clock.sleep(TROUBLE_MS);
       }
     }
   }
 
+  private async dropAll(claim: Claim): Promise<void> {
+    const { read } = this.hall.store;
+    const works = await read.work("turn", claim.lane, this.hall.limits.window);
+    const left = await read.runningTurn(claim.chat_jid, threadOf(claim.lane));
+    const outcomes = await this.outcomes(works, "ignored", "the chat was removed", left?.id ?? null);
+    const closing = left ? await closeTurn(this.hall, left, "failed") : [];
+    await this.settle(claim, works, [...outcomes, ...closing]);
+  }
+
   /** A bug must not stop the chat: try again a few times, then say so and go on with the next message. */
-  private async setAside(claim: Claim, work: Work, error: unknown): Promise<void> {
+  private async setAside(claim: Claim, error: unknown): Promise<void> {
     const { hall } = this;
     const why = error instanceof Error ? error.message : String(error);
-    hall.log("error", "turn.error", {
-      lane: claim.lane,
-      message: work.ref,
-      why,
-      stack: error instanceof Error ? (error.stack ?? "") : "",
-    });
-    const { lane, fence } = claim;
-    const lease = { lane, fence };
-    if (work.attempts + 1 < TRIES) {
-      const later = [{ id: work.id, run_at: hall.clock.now() + TRY_AGAIN_MS, attempts: work.attempts + 1 }];
-      return expectCommitted(await hall.store.settle({ lease, done: [], later, release: true, facts: [] }));
+    const stack = error instanceof Error ? (error.stack ?? "") : "";
+    hall.log("error", "turn.error", { lane: claim.lane, why, stack });
+    const works = await this.worksInHand(claim);
+    if (works.every((work) => work.attempts + 1 < TRIES)) {
+      const run_at = hall.clock.steady() + TRY_AGAIN_MS;
+      return this.postpone(
+        claim,
+        works.map((work) => ({ ...work, run_at, attempts: work.attempts + 1 })),
+      );
     }
-    const message = await hall.store.read.message(work.chat_jid, work.ref);
-    const chat = await hall.store.read.chat(work.chat_jid);
-    const turn = await hall.store.read.runningTurn(work.chat_jid, threadOf(lane));
-    const facts = [
-      ...(chat
-        ? hall.hostMessages.facts(chat, "The assistant could not answer: something went wrong on our side.")
-        : []),
-      ...(message ? [outcomeFact(hall, message, "failed", why, turn?.id ?? null)] : []),
-      ...(turn ? await closeTurn(hall, turn, "failed") : []),
-    ];
-    expectCommitted(await hall.store.settle({ lease, done: [work.id], later: [], release: true, facts }));
+    await this.giveUp(claim, works, why);
   }
+
+  /** Whatever it is, it took the server down each time somebody touched it: it is not touched again. */
+  private async quarantine(claim: Claim): Promise<void> {
+    const works = await this.worksInHand(claim);
+    this.hall.log("error", "turn.quarantined", { lane: claim.lane, tries: claim.tries });
+    await this.giveUp(claim, works, `the server went down ${claim.tries - 1} times while it was answering`);
+  }
+
+  private async giveUp(claim: Claim, works: readonly Work[], why: string): Promise<void> {
+    const { hall } = this;
+    const chat = await hall.store.read.chat(claim.chat_jid);
+    const left = await hall.store.read.runningTurn(claim.chat_jid, threadOf(claim.lane));
+    await this.settle(claim, works, [
+      ...(chat ? hall.hostMessages.facts(chat, WRONG) : []),
+      ...(await this.outcomes(works, "failed", why, left?.id ?? null)),
+      ...(left ? await closeTurn(hall, left, "failed") : []),
+    ]);
+  }
+
+  /** The work the lane was busy with: that of the turn in progress, or the first that was due. Reads no words. */
+  private async worksInHand(claim: Claim): Promise<Work[]> {
+    const { store, limits } = this.hall;
+    const left = await store.read.runningTurn(claim.chat_jid, threadOf(claim.lane));
+    const untaken = left ? await store.read.untaken(claim.chat_jid, left.thread_id, limits.window) : [];
+    const waiting = new Set(untaken.map((row) => row.id));
+    const inTurn = left ? claim.work.filter((work) => !waiting.has(work.ref)) : [];
+    return inTurn.some((work) => work.ref === left?.trigger_id) ? inTurn : claim.work.slice(0, 1);
+  }
+
+  private async outcomes(
+    works: readonly Work[],
+    outcome: "failed" | "ignored",
+    why: string,
+    turnId: string | null,
+  ): Promise<Fact[]> {
+    const { hall } = this;
+    const facts: Fact[] = [];
+    for (const { chat_jid, ref } of works) {
+      const inbound = await hall.store.read.inbound(chat_jid, ref);
+      if (inbound?.outcome !== "pending") continue;
+      facts.push(outcomeFact(hall, { chat_jid, id: ref }, outcome, why, turnId));
+    }
+    return facts;
+  }
+}
+
+/** Why a message that was admitted is not answered after all: things changed while it waited. */
+function whyNotAny(piece: AnswerPiece, chat: Chat): { piece: AnswerPiece; why: string }[] {
+  const { message } = piece.asked;
+  if (message.deleted_at) return [{ piece, why: "deleted before it was answered" }];
+  const isPerson = message.message_type === "user";
+  const isAllowed = includes(chat.read, message.sender) && includes(chat.allow, message.sender);
+  return isPerson && !isAllowed ? [{ piece, why: "sender_not_allowed" }] : [];
 }

@@ -1,6 +1,7 @@
-import { stripTrigger } from "../context/index.js";
-import type { Chat, IngestMessageMetadata, MessageRow } from "../message/index.js";
+import { entitiesOf } from "../context/index.js";
+import type { Chat, MessageRow } from "../message/index.js";
 import type { Inbound, Work } from "../store/store.js";
+import { wordsOf } from "./admission.js";
 import { type Command, parseCommand } from "./commandWords.js";
 import type { Hall } from "./hall.js";
 import { type Prefix, readPrefix } from "./prefix.js";
@@ -47,22 +48,12 @@ async function askedBy(hall: Hall, chat: Chat, work: Work): Promise<Asked> {
     hall.store.read.inbound(work.chat_jid, work.ref),
   ]);
   if (!message || inbound?.outcome !== "pending") return { type: "nothing" };
-  const words = spokenWords(message, chat);
+  const words = wordsOf(message.content, { entities: entitiesOf(message) }, chat);
   if (inbound.admission !== "command") {
     return { type: "answer", message, inbound, prefix: readPrefix(words) };
   }
   const command = parseCommand(words);
   return command ? { type: "command", message, inbound, command } : { type: "nothing" };
-}
-
-/** The words of a message without its trigger. */
-export function spokenWords({ content, metadata }: Pick<MessageRow, "content" | "metadata">, chat: Chat): string {
-  const { entities } = metadata as Partial<IngestMessageMetadata>;
-  return stripTrigger(content, {
-    names: [chat.assistant_name, ...chat.aliases],
-    entities,
-    botIds: [chat.bot_id],
-  });
 }
 
 export function isAnswer(piece: Piece): piece is AnswerPiece {

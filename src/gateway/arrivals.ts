@@ -1,0 +1,17 @@
+/** Tells who watches a lane that something came into it here, so that nobody has to look at every message of every chat. */
+export class Arrivals {
+  private readonly watchers = new Map<string, Set<() => void>>();
+
+  watch(lane: string, look: () => void): () => void {
+    const watching = this.watchers.get(lane) ?? new Set();
+    this.watchers.set(lane, watching.add(look));
+    return () => {
+      watching.delete(look);
+      if (watching.size === 0 && this.watchers.get(lane) === watching) this.watchers.delete(lane);
+    };
+  }
+
+  tell(lane: string): void {
+    for (const look of this.watchers.get(lane) ?? []) look();
+  }
+}

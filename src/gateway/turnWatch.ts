@@ -1,0 +1,122 @@
+import type { Tool } from "../agent/index.js";
+import { senderKind } from "../message/index.js";
+import type { Fact, NewMessage } from "../store/store.js";
+import { answerCommand, commandDone } from "./commands.js";
+import type { Hall } from "./hall.js";
+import { interrupts, isAnsweredAtOnce } from "./placement.js";
+import { StopRequested, Superseded, type TurnState } from "./turnState.js";
+import { type CommandPiece, isAnswer, isCommand, type Piece, waitingPieces } from "./waiting.js";
+
+const LOOK_EVERY_MS = 200;
+
+/**
+ * Looks at what comes into a chat's lane while its turn runs: a stop stops it, a newer message may cut it short, and
+ * commands that only want to know something are answered at once. Everything else waits for a boundary or its turn.
+ */
+export class TurnWatch {
+  /** What is done and written together with a turn that was stopped: those who asked are answered too. */
+  readonly stopping: { done: string[]; facts: Fact[] } = { done: [], facts: [] };
+  private readonly seen: Set<string>;
+  private fragile = false;
+  private wantsIn = false;
+  private looking: Promise<void> | null = null;
+  private lookAgain = false;
+  private closed = false;
+  private readonly undo: (() => void)[] = [];
+  private toldElsewhere = false;
+
+  constructor(
+    private readonly hall: Hall,
+    private readonly state: TurnState,
+    /** What ends this turn, and no other. */
+    private readonly stop: AbortController,
+    private readonly startedBy: ReadonlySet<string>,
+  ) {
+    this.seen = new Set(state.members.map(({ work }) => work.id));
+  }
+
+  start(): void {
+    const { lane } = this.state.claim;
+    const { arrivals, store, clock } = this.hall;
+    this.undo.push(arrivals.watch(lane, () => this.look()));
+    this.undo.push(
+      store.subscribe(({ work }) => {
+        this.toldElsewhere ||= work.includes("turn");
+      }),
+    );
+    // What came in at another machine: the news does not say to which chat.
+    this.undo.push(clock.every(LOOK_EVERY_MS, () => this.toldElsewhere && this.look()));
+    this.look();
+  }
+
+  /** Nothing of it runs any more once this resolves. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const undo of this.undo.splice(0)) undo();
+    await this.looking;
+  }
+
+  /** The model called these tools: while one of them runs that must not be repeated, the turn is not cut short. */
+  enterTools(rows: readonly NewMessage[]): void {
+    const names = new Set(
+      rows.filter((row) => senderKind(row) === "tool_use").map((row) => String(row.metadata.name)),
+    );
+    const harmless = (tool: Tool) => tool.repeatable;
+    const known = this.hall.tools.filter((tool) => names.has(tool.name));
+    this.fragile = !known.every(harmless);
+  }
+
+  leaveTools(): void {
+    this.fragile = false;
+    if (this.wantsIn) this.stop.abort(new Superseded("a newer message is answered instead"));
+  }
+
+  private look(): void {
+    this.lookAgain = true;
+    this.toldElsewhere = false;
+    this.looking ??= this.lookWhileNews()
+      .catch((error) =>
+        this.hall.log("warn", "turn.not_watched", { lane: this.state.claim.lane, why: String(error) }),
+      )
+      .finally(() => {
+        this.looking = null;
+        if (this.lookAgain && !this.closed) this.look();
+      });
+  }
+
+  private async lookWhileNews(): Promise<void> {
+    while (this.lookAgain && !this.closed) {
+      this.lookAgain = false;
+      for (const piece of await waitingPieces(this.hall, this.state.chat, this.state.claim.lane, this.seen)) {
+        if (this.closed) return;
+        this.seen.add(piece.work.id);
+        await this.place(piece);
+      }
+    }
+  }
+
+  private async place(piece: Piece): Promise<void> {
+    const { state } = this;
+    if (piece.asked.type === "end_turn" && piece.asked.turn_id === state.turn.id) {
+      this.stopping.done.push(piece.work.id);
+      this.stop.abort(new StopRequested("a person asked to stop"));
+    }
+    if (isCommand(piece)) return this.command(piece);
+    if (!isAnswer(piece)) return;
+    const running = { startedBy: this.startedBy, interruptions: state.turn.interruptions };
+    if (!interrupts(piece, state.chat, running)) return;
+    if (this.fragile) this.wantsIn = true;
+    else this.stop.abort(new Superseded("a newer message is answered instead"));
+  }
+
+  private async command(piece: CommandPiece): Promise<void> {
+    const { hall, state } = this;
+    if (piece.asked.command.type === "stop") {
+      this.stopping.done.push(piece.work.id);
+      this.stopping.facts.push(...commandDone(hall, state.chat, piece, "Stopped."));
+      this.stop.abort(new StopRequested("a person asked to stop"));
+    } else if (isAnsweredAtOnce(piece.asked.command)) {
+      await answerCommand(hall, { chat: state.chat, claim: state.claim, release: false }, piece);
+    }
+  }
+}
