@@ -1,8 +1,14 @@
 export * from "./clock.js";
+export * from "./container.js";
+export { CONTAINER_LIMITS, type ContainerLimits } from "./containerLines.js";
+export * from "./containerProtocol.js";
 export * from "./defineTool.js";
 export * from "./host.js";
+export { ISOLATIONS, type Isolation, type Launch, launchOf, type Sandbox } from "./isolation.js";
+export { findIsolation, type IsolationState } from "./isolationProbe.js";
 export * from "./mcp.js";
 export { type AgentTask, runAgent } from "./run.js";
+export { runShell, type ShellEnd, type ShellOptions } from "./shell.js";
 export type { StandardSchema } from "./standardSchema.js";
 export * from "./tool.js";
 export { encode } from "../provider/call.js";

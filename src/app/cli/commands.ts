@@ -29,6 +29,13 @@ export const COMMANDS: readonly Command[] = [
     options: {},
     run: async () => (await import("./start.js")).start(process.env),
   },
+  {
+    name: "agent",
+    takes: "",
+    summary: "The built-in agent as a container: a turn on standard input, its events on standard output",
+    options: {},
+    run: async () => (await import("./agent.js")).agent(process.env, process.stdin, process.stdout),
+  },
   asking(
     {
       name: "send",
