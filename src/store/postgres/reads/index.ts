@@ -1,0 +1,20 @@
+import type { StoreReads } from "../../store.js";
+import type { Query } from "../connect.js";
+import { callReads } from "./calls.js";
+import { chatReads } from "./chats.js";
+import { logReads } from "./log.js";
+import { messageReads } from "./messages.js";
+import { searchReads } from "./search.js";
+import { treeReads } from "./tree.js";
+
+/** Everything that can be asked. */
+export function readsOn(query: Query): StoreReads {
+  return {
+    ...chatReads(query),
+    ...messageReads(query),
+    ...searchReads(query),
+    ...treeReads(query),
+    ...callReads(query),
+    ...logReads(query),
+  };
+}

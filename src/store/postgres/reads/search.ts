@@ -1,0 +1,97 @@
+import type { MessageRow } from "../../../message/index.js";
+import { holds, termsOf } from "../../search.js";
+import { number, text } from "../../sqlite/columns.js";
+import type { StoreReads } from "../../store.js";
+import type { Query } from "../connect.js";
+import { BUCKET, gramsOf } from "../indexer.js";
+import { first } from "./first.js";
+import { MESSAGE, messagesOf } from "./rows.js";
+
+/** Messages compared in one go, of those the index does not know. */
+const SLICE = 500;
+/** Buckets the index is asked for in one go. */
+const PAGE = 16;
+
+type Chat = { jid: string; number: number; last_seq: number; indexed_seq: number };
+
+export function searchReads(query: Query): Pick<StoreReads, "search"> {
+  return {
+    search: async (chat_jid, words, limit) => {
+      const terms = termsOf(words);
+      if (terms.length === 0 || limit <= 0) return [];
+      const chat = await chatOf(query, chat_jid);
+      if (!chat) return [];
+      const found: number[] = [];
+      for await (const seq of newestFirst(query, chat, terms)) {
+        if (found.push(seq) >= limit) break;
+      }
+      return bySeq(query, chat_jid, found);
+    },
+  };
+}
+
+function chatOf(query: Query, jid: string): Promise<Chat | null> {
+  return first(query("SELECT number, last_seq, indexed_seq FROM chats WHERE jid = $1", jid), (row) => ({
+    jid,
+    number: number(row.number),
+    last_seq: number(row.last_seq),
+    indexed_seq: number(row.indexed_seq),
+  }));
+}
+
+/** Numbers of messages that hold the terms: first what is not indexed yet, then what the index points to. */
+async function* newestFirst(query: Query, chat: Chat, terms: readonly string[]): AsyncGenerator<number> {
+  for (let high = chat.last_seq; high > chat.indexed_seq; high -= SLICE) {
+    yield* await compare(query, chat, [[Math.max(chat.indexed_seq, high - SLICE) + 1, high]], terms);
+  }
+  for await (const buckets of pages(query, chat, terms)) {
+    const stretches = buckets.map((bucket) => [bucket * BUCKET + 1, (bucket + 1) * BUCKET]);
+    yield* await compare(query, chat, stretches, terms);
+  }
+}
+
+/** Buckets that may hold the terms, the newest first: as the index says, and those it is not up to date about. */
+async function* pages(query: Query, chat: Chat, terms: readonly string[]): AsyncGenerator<number[]> {
+  const grams = gramsOf(chat.number, terms);
+  let below = chat.indexed_seq / BUCKET;
+  while (below > 0) {
+    // In one statement, so of one moment: a bucket is up to date in the index, or it is stale.
+    const rows = await query(
+      `SELECT bucket FROM search WHERE grams @> $2::bigint[] AND chat = $1 AND bucket < $3
+       UNION SELECT bucket FROM search_stale WHERE chat = $1 AND bucket < $3
+       ORDER BY bucket DESC LIMIT $4`,
+      chat.number,
+      grams,
+      below,
+      PAGE,
+    );
+    const page = rows.map((row) => number(row.bucket));
+    if (page.length > 0) yield page;
+    below = page.length < PAGE ? 0 : (page.at(-1) ?? 0);
+  }
+}
+
+/** The messages of some stretches that hold the terms, the newest first. */
+async function compare(
+  query: Query,
+  chat: Chat,
+  stretches: readonly number[][],
+  terms: readonly string[],
+): Promise<number[]> {
+  const rows = await query(
+    `SELECT m.seq, m.content FROM jsonb_array_elements($2::jsonb) AS s
+     JOIN messages m ON m.chat_jid = $1 AND m.seq BETWEEN (s->>0)::bigint AND (s->>1)::bigint ORDER BY m.seq DESC`,
+    chat.jid,
+    JSON.stringify(stretches),
+  );
+  return rows.filter(({ content }) => holds(text(content), terms)).map(({ seq }) => number(seq));
+}
+
+async function bySeq(query: Query, chat_jid: string, seqs: number[]): Promise<MessageRow[]> {
+  const rows = await query(
+    `SELECT ${MESSAGE} FROM messages m WHERE chat_jid = $1 AND seq = ANY ($2::bigint[]) ORDER BY seq`,
+    chat_jid,
+    seqs,
+  );
+  return messagesOf(query, chat_jid, rows);
+}
