@@ -315,11 +315,18 @@ describe("what a container says", () => {
 describe("a container that misbehaves", () => {
   const idle = (idleMs: number) => ({ limits: { idleMs } });
 
+  /** A moment after its first word, so much time is over. */
+  const skipAfterWord = (ms: number) => (host: RecordingHost) => {
+    host.onDelta = () => void setTimeout(() => host.skip(ms), 50);
+  };
+
   it("is ended when its time is over, and what it said stays", async () => {
     const container = program(
       `send({ type: "text", delta: "so far" }); setInterval(() => send({ type: "alive" }), 20);`,
+      idle(1e6),
     );
-    const { host, end } = await run(container, { limits: { timeMs: 600 } });
+    const options = { limits: { timeMs: 60_000 }, host: skipAfterWord(60_000) };
+    const { host, end } = await run(container, options);
     expect(end).toEqual({ status: "out_of_time" });
     expect(host.answers).toMatchObject([{ message: { stopReason: "aborted" }, last: false }]);
     expect(lastText(host)).toBe("so far");
@@ -327,9 +334,9 @@ describe("a container that misbehaves", () => {
   });
 
   it("is ended when it falls silent, and the reason says so", async () => {
-    const container = program(`send({ type: "text", delta: "so far" }); await forever();`, idle(400));
-    const { host, end } = await run(container);
-    expect(whyFailed(end)).toBe("the container helper failed: it said nothing for 0.4 s");
+    const container = program(`send({ type: "text", delta: "so far" }); await forever();`, idle(60_000));
+    const { host, end } = await run(container, { limits: { timeMs: 1e6 }, host: skipAfterWord(60_000) });
+    expect(whyFailed(end)).toBe("the container helper failed: it said nothing for 60 s");
     expect(end).toMatchObject({ message: { errorKind: "timeout", stopReason: "error" } });
     expect(lastText(host)).toBe("so far");
     expect(isAlive(container.command[1] ?? "")).toBe(false);
@@ -337,8 +344,8 @@ describe("a container that misbehaves", () => {
 
   it("stays alive through a long silence when it says that it is alive", async () => {
     const container = program(
-      `let n = 0; const beat = setInterval(() => { send({ type: "alive" }); if (++n === 12) { clearInterval(beat); send({ type: "result", text: "late" }); } }, 100);`,
-      idle(800),
+      `let n = 0; const beat = setInterval(() => { send({ type: "alive" }); if (++n === 30) { clearInterval(beat); send({ type: "result", text: "late" }); } }, 100);`,
+      idle(2500),
     );
     expect((await run(container)).end).toEqual({ status: "answered" });
   });

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ToolCallContent, ToolResultContent } from "../message/index.js";
-import type { EncodedRequest, Model, ModelDelta, ModelRequest } from "../provider/codec.js";
+import type { EncodedRequest, Fetch, Model, ModelDelta, ModelRequest } from "../provider/codec.js";
 import type { ToolContext } from "./tool.js";
 
 /** How far one run may go. */
@@ -44,6 +44,8 @@ export type AgentHost = {
   /** One batch, in the order of the calls. `last`: every result asked to end here. */
   toolsFinished(callId: string, batch: ToolUse[], last: boolean): Promise<Verdict>;
   toolContext(callId: string): Omit<ToolContext, "signal">;
+  /** In place of the network, for models behind HTTP. */
+  fetch?: Fetch | undefined;
   now(): number;
   newId(): string;
   sleep(ms: number, signal: AbortSignal): Promise<void>;

@@ -15,6 +15,7 @@ export { encode } from "../provider/call.js";
 export type {
   EncodedBlock,
   EncodedRequest,
+  Fetch,
   Model,
   ModelDelta,
   ModelRequest,

@@ -1,4 +1,4 @@
-import { type McpConfig, type McpServer, readMcpConfig } from "./mcpConfig.js";
+import { type McpServer, readMcpConfig } from "./mcpConfig.js";
 import { McpConnection, type McpSettings } from "./mcpConnection.js";
 import { type ListedTool, toolName } from "./mcpListing.js";
 import type { Tool } from "./tool.js";
@@ -31,9 +31,9 @@ const NO_SDK = "MCP servers need a package that is not installed: npm install @m
 
 /**
  * Connects to MCP servers and gives their tools. A server that cannot be reached is a problem told in words, and
- * stops neither us nor the others. Needs the package `@modelcontextprotocol/sdk`.
+ * stops neither us nor the others; nor is a config that is not an `McpConfig`. Needs the package `@modelcontextprotocol/sdk`.
  */
-export async function connectMcp(config: McpConfig, options: McpOptions): Promise<McpTools> {
+export async function connectMcp(config: unknown, options: McpOptions): Promise<McpTools> {
   const { now, log = () => {}, startMs = START_MS, besides = [] } = options;
   const { servers, problems: wrong } = readMcpConfig(config);
   if (servers.size > 0 && !(await hasSdk())) {

@@ -68,8 +68,9 @@ export class McpConnection {
         this.failures = 0;
         return outputOfMcp(answer);
       } catch (error) {
+        if (signal.aborted) this.probe(client);
         const refused = isForgotten(error);
-        if (refused || isBroken(error)) await this.drop(client);
+        if (refused || isBroken(error)) this.drop(client);
         if (!refused || retried) throw new Error(this.callFailed(error));
       }
     }
@@ -177,10 +178,15 @@ export class McpConnection {
     this.pauseUntil = this.settings.now() + Math.min(LONGEST_PAUSE_MS, pause);
   }
 
-  private async drop(client: Client): Promise<void> {
+  private drop(client: Client): void {
     this.ended(client, "the connection was lost");
     // Not waited for: it may be the very thing that hangs.
     client.close().catch(() => {});
+  }
+
+  /** A tool that did not answer in time may be slow, or its server may hang: then the next use starts it anew. */
+  private probe(client: Client): void {
+    client.ping({ timeout: this.settings.startMs }).catch(() => this.drop(client));
   }
 
   private callFailed(error: unknown): string {

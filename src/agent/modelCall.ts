@@ -115,7 +115,12 @@ async function waitForSlot({ host, choice, deadline }: Run): Promise<(() => void
 
 async function receive({ host, deadline }: Run, call: PreparedCall) {
   const { signal } = deadline;
-  const stream = send(call.model, call.encoded, { signal, now: () => host.now(), newId: () => host.newId() });
+  const stream = send(call.model, call.encoded, {
+    signal,
+    ...(host.fetch ? { fetch: host.fetch } : {}),
+    now: () => host.now(),
+    newId: () => host.newId(),
+  });
   for await (const event of stream) {
     if (event.type === "done") return { message: event.message, retryAfterMs: event.retryAfterMs };
     host.delta(call, event);

@@ -1,4 +1,4 @@
-import { clock as clockTool, type Tool } from "../agent/index.js";
+import { clock as clockTool, type Fetch, type Tool } from "../agent/index.js";
 import type { Channel, Gate, InboundMessage, Received } from "../channel/channel.js";
 import {
   audienceOf,
@@ -59,6 +59,8 @@ export type GatewayOptions = {
   store: Store;
   /** A model by its name, such as `demo/demo`. */
   resolveModel(name: string): FoundModel;
+  /** In place of the network, for models behind HTTP. */
+  fetch?: Fetch;
   defaultModel: string;
   channels?: readonly Channel[];
   tools?: readonly Tool[];
@@ -138,6 +140,7 @@ export class Gateway {
       hostMessages: new HostMessageBroadcaster(clock),
       userMessages: new UserMessageHandler(clock),
       resolveModel: options.resolveModel,
+      fetch: options.fetch,
       defaultModel: options.defaultModel,
       assistantName: options.assistantName ?? "Longhand",
       aliases: options.aliases ?? [],

@@ -1,4 +1,4 @@
-import type { Model, Tool } from "../agent/index.js";
+import type { Fetch, Model, Tool } from "../agent/index.js";
 import type { Channel } from "../channel/channel.js";
 import type { Notice } from "../context/index.js";
 import type { Chat } from "../message/index.js";
@@ -37,6 +37,8 @@ export type Hall = {
   hostMessages: HostMessageBroadcaster;
   userMessages: UserMessageHandler;
   resolveModel(name: string): FoundModel;
+  /** In place of the network, for models behind HTTP. */
+  fetch: Fetch | undefined;
   defaultModel: string;
   assistantName: string;
   aliases: readonly string[];

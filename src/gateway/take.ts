@@ -28,8 +28,9 @@ export async function saidMeanwhile(
 }
 
 async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: string) {
-  const works = await hall.store.read.work("turn", lane, hall.limits.window);
+  // In this order: of a message that comes in between, we see the work and not the row, never the row alone.
   const rows = await hall.store.read.untaken(chatJid, threadId, hall.limits.window);
+  const works = await hall.store.read.work("turn", lane, hall.limits.window);
   return { rows, waiting: new Set(works.map((work) => work.ref)) };
 }
 

@@ -196,6 +196,10 @@ export class TurnHost implements AgentHost {
     };
   }
 
+  get fetch() {
+    return this.hall.fetch;
+  }
+
   now(): number {
     return this.hall.clock.now();
   }
