@@ -12,8 +12,9 @@ export default defineConfig({
     target: "node20",
     rolldownOptions: {
       input: { main: "src/app/cli/main.ts", worker: "src/store/sqlite/worker.ts" },
-      // Left out: the native driver, and what fastify loads only when it is asked to.
+      // Left out: the native driver, a package its user installs, and what fastify loads only when it is asked to.
       external: [
+        /^@modelcontextprotocol\/sdk\//,
         /^@photostructure\/sqlite$/,
         /^@fastify\/ajv-compiler$/,
         /^@fastify\/fast-json-stringify-compiler$/,
