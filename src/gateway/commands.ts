@@ -1,6 +1,7 @@
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Claim, Expectation, Fact, Spending } from "../store/store.js";
 import { includes } from "./admission.js";
+import { deliveriesOf, platformThread } from "./broadcast.js";
 import { tokensOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Command } from "./commandWords.js";
@@ -8,7 +9,7 @@ import type { Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
 import { previewContext } from "./preview.js";
 import { newRow } from "./rows.js";
-import { take } from "./take.js";
+import { saidMeanwhile, take } from "./take.js";
 import { expectCommitted, isOvertaken, outcomeFact } from "./turnState.js";
 import { type CommandPiece, isAnswer, waitingPieces } from "./waiting.js";
 
@@ -54,7 +55,6 @@ export function commandDone(hall: Hall, chat: Chat, { asked }: CommandPiece, say
 async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<Effect> {
   const { chat, claim } = place;
   const { command, message } = piece.asked;
-  // Settings may have changed since it was admitted.
   if (!mayCommand(chat, message, command)) return { says: NOBODY };
   switch (command.type) {
     case "stop":
@@ -62,16 +62,16 @@ async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<
     case "reset":
       return freshBranch(
         hall,
-        chat,
-        claim,
+        place,
+        message,
         "A fresh start: nothing said so far will be read again. It stays in the chat.",
       );
     case "done":
-      return freshBranch(hall, chat, claim, "Goodbye. The next message starts a fresh conversation.");
+      return freshBranch(hall, place, message, "Goodbye. The next message starts a fresh conversation.");
     case "todos":
       return { says: await todos(hall, chat, claim) };
     case "context":
-      return { says: await contextInWords(hall, chat) };
+      return { says: await contextInWords(hall, chat, threadOf(claim.lane)) };
     case "usage":
       return { says: await usageInWords(hall, chat) };
     case "model":
@@ -79,18 +79,24 @@ async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<
     case "fork":
       return fork(hall, chat, claim, message);
     case "shell":
-      return shell(hall, chat, claim, command.command);
+      return shell(hall, place, message, command.command);
   }
 }
 
-function mayCommand(chat: Chat, message: MessageRow, command: Command): boolean {
+/** May this sender give this command now? Settings may have changed since it was admitted. */
+export function mayCommand(chat: Chat, message: MessageRow, command: Command): boolean {
   const { sender } = message;
   if (!includes(chat.read, sender) || !includes(chat.allow, sender)) return false;
   return command.type !== "shell" || includes(chat.shell_allow, sender);
 }
 
 /** Nothing is deleted: the head moves to where nothing was said yet, behind what the operator wants always read. */
-async function freshBranch(hall: Hall, chat: Chat, claim: Claim, says: string): Promise<Effect> {
+async function freshBranch(
+  hall: Hall,
+  { chat, claim }: Place,
+  message: MessageRow,
+  says: string,
+): Promise<Effect> {
   const threadId = threadOf(claim.lane);
   const head = await hall.store.read.head(chat.jid, threadId);
   const standing = await hall.store.read.messages({
@@ -102,10 +108,10 @@ async function freshBranch(hall: Hall, chat: Chat, claim: Claim, says: string): 
     sender: null,
   });
   const kept = standing.filter((row) => row.deleted_at === null);
-  const place = { chat, threadId, head: null, turnId: null };
-  const taking = await take(hall, place, kept);
+  const taking = await take(hall, { chat, threadId, head: null, turnId: null }, kept);
   const at = iso(hall.clock.now());
   const moved: Fact[] = [
+    ...(await leaveBehind(hall, chat, claim, message)),
     { type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: null, reason: "reset", at },
     ...taking.facts,
   ];
@@ -116,9 +122,24 @@ async function freshBranch(hall: Hall, chat: Chat, claim: Claim, says: string): 
   };
 }
 
+/**
+ * What was said before the command and is on no branch yet belongs to the one that is left: otherwise the next turn
+ * would read it on the new one.
+ */
+async function leaveBehind(hall: Hall, chat: Chat, claim: Claim, command: MessageRow): Promise<Fact[]> {
+  const threadId = threadOf(claim.lane);
+  const head = await hall.store.read.head(chat.jid, threadId);
+  const rows = await saidMeanwhile(hall, chat.jid, threadId, claim.lane);
+  const before = rows.filter((row) => row.seq < command.seq && row.message_type !== "system");
+  return (await take(hall, { chat, threadId, head, turnId: null }, before)).facts;
+}
+
 async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<string> {
   const waiting = (await waitingPieces(hall, chat, claim.lane)).filter(isAnswer);
-  const queued = waiting.filter(({ asked }) => asked.prefix === "todo");
+  // What is on the tree is being done.
+  const untaken = await hall.store.read.untaken(chat.jid, threadOf(claim.lane), hall.limits.window);
+  const undone = new Set(untaken.map((row) => row.id));
+  const queued = waiting.filter(({ work, asked }) => asked.prefix === "todo" && undone.has(work.ref));
   if (queued.length === 0) return "Nothing is on the list.";
   const lines = queued.map(({ asked: { message } }, index) => {
     const words = message.content.trim().replace(/\s+/g, " ");
@@ -127,8 +148,8 @@ async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<string> {
   return `On the list:\n${lines.join("\n")}`;
 }
 
-async function contextInWords(hall: Hall, chat: Chat): Promise<string> {
-  const result = await previewContext(hall, chat, null);
+async function contextInWords(hall: Hall, chat: Chat, threadId: string): Promise<string> {
+  const result = await previewContext(hall, chat, null, threadId);
   if (!result.ok) return `The context cannot be shown: ${result.why}`;
   const { blocks, left_out, body } = result.preview;
   const bytes = Buffer.byteLength(body);
@@ -190,6 +211,7 @@ async function fork(hall: Hall, chat: Chat, claim: Claim, message: MessageRow): 
   return {
     says: "The conversation goes on from there. What came after it stays in the chat, on a branch of its own.",
     facts: [
+      ...(await leaveBehind(hall, chat, claim, message)),
       { type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: entry.id, reason: "fork", at },
     ],
     expect: [{ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head }],
@@ -227,7 +249,12 @@ async function isStartedAlready(
 }
 
 /** The output is a row of its own, which the model reads at the next turn. */
-async function shell(hall: Hall, chat: Chat, claim: Claim, command: string): Promise<Effect> {
+async function shell(
+  hall: Hall,
+  { chat, claim }: Place,
+  message: MessageRow,
+  command: string,
+): Promise<Effect> {
   const ran = await hall.shell(command);
   if (!ran.ok) return { says: `The command was not run: ${ran.why}` };
   const row = newRow({
@@ -242,5 +269,6 @@ async function shell(hall: Hall, chat: Chat, claim: Claim, command: string): Pro
     untaken: true,
     thread_id: threadOf(claim.lane),
   });
-  return { says: ran.note, facts: [{ type: "message", message: row }] };
+  const deliveries = deliveriesOf(row, chat, null, platformThread(message), hall.clock);
+  return { says: ran.note, facts: [{ type: "message", message: row }, ...deliveries] };
 }

@@ -1,4 +1,5 @@
 import type { Chat, MessageRow } from "../message/index.js";
+import { includes } from "./admission.js";
 import type { Command } from "./commandWords.js";
 import { type AnswerPiece, type CommandPiece, isAnswer, isCommand, type Piece } from "./waiting.js";
 
@@ -12,7 +13,7 @@ export type Job =
   /** Nothing to do about these any more. */
   | { type: "drop"; pieces: Piece[] }
   /** People are still writing. */
-  | { type: "wait"; pieces: AnswerPiece[]; until: number };
+  | { type: "wait"; pieces: Piece[]; until: number };
 
 /** However long a burst goes on, its first message does not wait longer than this. */
 const LONGEST_BURST_MS = 10_000;
@@ -33,7 +34,7 @@ export type Moment = {
 export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): Job | null {
   const first = pieces.find(({ work }) => work.run_at <= moment.steady);
   if (!first) return null;
-  if (isCommand(first)) return { type: "command", piece: first };
+  if (isCommand(first)) return commandJob(first, pieces.slice(0, pieces.indexOf(first)).filter(isAnswer));
   if (!isAnswer(first)) return { type: "drop", pieces: [first] };
   if (isExpired(first, chat, moment.now)) return { type: "expire", pieces: [first] };
   if (first.asked.prefix === "todo") return { type: "turn", pieces: [first] };
@@ -47,6 +48,14 @@ export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): J
   );
   if (until > moment.steady) return { type: "wait", pieces: burst, until };
   return { type: "turn", pieces: collects(chat) ? company : burst };
+}
+
+/** A command that changes the branch waits for what was said before it, as it would wait for a turn. */
+function commandJob(command: CommandPiece, before: readonly AnswerPiece[]): Job {
+  if (before.length === 0 || isAnsweredAtOnce(command.asked.command)) {
+    return { type: "command", piece: command };
+  }
+  return { type: "wait", pieces: [command], until: Math.max(...before.map(({ work }) => work.run_at)) };
 }
 
 /** Messages of which each came before the quiet after the one before it was over. */
@@ -68,7 +77,8 @@ function collects({ while_busy }: Chat): boolean {
   return while_busy === "collect" || while_busy === "interrupt";
 }
 
-function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
+/** Has it waited longer than the chat wants an answer to be late? */
+export function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
   return chat.expire_after_s !== null && now - asked.inbound.received_at > chat.expire_after_s * 1000;
 }
 
@@ -84,11 +94,19 @@ export function steers({ asked }: AnswerPiece, chat: Chat): boolean {
   }
 }
 
+/** Why a message that was admitted is not answered after all: things changed while it waited. Null: it is. */
+export function whyNotWanted({ asked: { message } }: AnswerPiece, chat: Chat): string | null {
+  if (message.deleted_at) return "deleted before it was answered";
+  const isPerson = message.message_type === "user";
+  const isAllowed = includes(chat.read, message.sender) && includes(chat.allow, message.sender);
+  return isPerson && !isAllowed ? "sender_not_allowed" : null;
+}
+
 /** Of what waits, the messages that join the running turn now. None of those behind a command that changes the branch. */
 export function steering(pieces: readonly Piece[], chat: Chat): AnswerPiece[] {
   return untilCommand(pieces)
     .filter(isAnswer)
-    .filter((piece) => steers(piece, chat));
+    .filter((piece) => steers(piece, chat) && whyNotWanted(piece, chat) === null);
 }
 
 export type Running = {

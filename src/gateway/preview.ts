@@ -14,8 +14,12 @@ export type PreviewResult = { ok: true; preview: Preview } | { ok: false; why: s
  * The exact body of the next call, by the live assembler. With a message, as if it had just been said; it is
  * stored nowhere.
  */
-export async function previewContext(hall: Hall, chat: Chat, said: Unstored | null): Promise<PreviewResult> {
-  const threadId = said?.threadId ?? "";
+export async function previewContext(
+  hall: Hall,
+  chat: Chat,
+  said: Unstored | null,
+  threadId: string = said?.threadId ?? "",
+): Promise<PreviewResult> {
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return { ok: false, why: found.why };
   const head = await hall.store.read.head(chat.jid, threadId);

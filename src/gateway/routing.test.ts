@@ -473,7 +473,7 @@ describe("a burst", () => {
   });
 
   it("ends where somebody starts afresh: what was said before the reset is answered before it", async () => {
-    const { home } = await open({ quiet_ms: 2000 });
+    const { home } = await open({ quiet_ms: 300 });
     const asked = await home.say("one?");
     const reset = await home.say("reset context");
     const call = await held.next();

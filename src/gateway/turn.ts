@@ -173,10 +173,15 @@ async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: stri
   };
 }
 
+/** Entries that no turn wrote, such as notes, may stand behind the last turn. */
+const LOOKED_BEHIND = 20;
+
 /** How many turns in a row, just before now, were cut short for the next. */
 async function interruptionsBefore(hall: Hall, chatJid: string, threadId: string): Promise<number> {
-  const callId = await hall.store.read.lastCall(chatJid, threadId);
-  const call = callId && (await hall.store.read.call(callId));
-  const before = call && call.turn_id ? await hall.store.read.turn(call.turn_id) : null;
+  const head = await hall.store.read.head(chatJid, threadId);
+  const path = head === null ? [] : await hall.store.read.path(chatJid, head, LOOKED_BEHIND);
+  // Not by its calls: it may have been cut short before its first.
+  const turnId = path.findLast((entry) => entry.turn_id !== null)?.turn_id ?? null;
+  const before = turnId === null ? null : await hall.store.read.turn(turnId);
   return before?.status === "superseded" ? before.interruptions + 1 : 0;
 }

@@ -1,8 +1,9 @@
 import type { Tool } from "../agent/index.js";
 import { senderKind } from "../message/index.js";
 import type { Fact, NewMessage } from "../store/store.js";
-import { answerCommand, commandDone } from "./commands.js";
+import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
+import { withPeople } from "./people.js";
 import { interrupts, isAnsweredAtOnce } from "./placement.js";
 import { StopRequested, Superseded, type TurnState } from "./turnState.js";
 import { type CommandPiece, isAnswer, isCommand, type Piece, waitingPieces } from "./waiting.js";
@@ -19,6 +20,7 @@ export class TurnWatch {
   private readonly seen: Set<string>;
   private fragile = false;
   private wantsIn = false;
+  private branchEnds = false;
   private looking: Promise<void> | null = null;
   private lookAgain = false;
   private closed = false;
@@ -102,7 +104,8 @@ export class TurnWatch {
       this.stop.abort(new StopRequested("a person asked to stop"));
     }
     if (isCommand(piece)) return this.command(piece);
-    if (!isAnswer(piece)) return;
+    // What comes behind a command that changes the branch is not about this turn.
+    if (!isAnswer(piece) || this.branchEnds) return;
     const running = { startedBy: this.startedBy, interruptions: state.turn.interruptions };
     if (!interrupts(piece, state.chat, running)) return;
     if (this.fragile) this.wantsIn = true;
@@ -111,12 +114,20 @@ export class TurnWatch {
 
   private async command(piece: CommandPiece): Promise<void> {
     const { hall, state } = this;
-    if (piece.asked.command.type === "stop") {
-      this.stopping.done.push(piece.work.id);
-      this.stopping.facts.push(...commandDone(hall, state.chat, piece, "Stopped."));
-      this.stop.abort(new StopRequested("a person asked to stop"));
-    } else if (isAnsweredAtOnce(piece.asked.command)) {
-      await answerCommand(hall, { chat: state.chat, claim: state.claim, release: false }, piece);
+    const { command, message } = piece.asked;
+    if (!isAnsweredAtOnce(command)) {
+      this.branchEnds = true;
+      return;
     }
+    // The chat as it is now, not as it was when the turn began: who may, and which model answers.
+    const registered = await hall.store.read.chat(state.chat.jid);
+    if (!registered) return;
+    const chat = await withPeople(hall, registered);
+    if (command.type !== "stop" || !mayCommand(chat, message, command)) {
+      return answerCommand(hall, { chat, claim: state.claim, release: false }, piece);
+    }
+    this.stopping.done.push(piece.work.id);
+    this.stopping.facts.push(...commandDone(hall, chat, piece, "Stopped."));
+    this.stop.abort(new StopRequested("a person asked to stop"));
   }
 }

@@ -1,16 +1,15 @@
 import type { Chat } from "../message/index.js";
 import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from "../store/store.js";
-import { includes } from "./admission.js";
 import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { withPeople } from "./people.js";
-import { type Job, nextJob } from "./placement.js";
+import { isExpired, type Job, nextJob, whyNotWanted } from "./placement.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
 import { expectCommitted, Fenced, Interrupted, leaseOf, outcomeFact } from "./turnState.js";
-import { type AnswerPiece, isAnswer, type Piece, waitingPieces } from "./waiting.js";
+import { type AnswerPiece, isAnswer, type Piece, waitingPieces, whyNothing } from "./waiting.js";
 
 /** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
 const TRIES = 3;
@@ -60,10 +59,11 @@ export class Turns {
     const pieces = await waitingPieces(hall, chat, claim.lane);
     const left = await hall.store.read.runningTurn(chat.jid, threadOf(claim.lane));
     const members = left ? await this.membersOf(chat.jid, left, pieces) : [];
-    const isWanted = members.every((piece) => whyNotAny(piece, chat).length === 0);
-    if (members.length > 0 && isWanted) return this.turn(claim, chat, members, left, signal);
+    const now = hall.clock.now();
+    const isWanted = (piece: AnswerPiece) => !whyNotWanted(piece, chat) && !isExpired(piece, chat, now);
+    if (members.length > 0 && members.every(isWanted)) return this.turn(claim, chat, members, left, signal);
     if (left) await this.close(claim, left);
-    const job = nextJob(pieces, chat, { steady: hall.clock.steady(), now: hall.clock.now() });
+    const job = nextJob(pieces, chat, { steady: hall.clock.steady(), now });
     if (job) await this.perform(job, claim, chat, signal);
     else await this.settle(claim, [], []);
   }
@@ -72,16 +72,9 @@ export class Turns {
     const { hall } = this;
     switch (job.type) {
       case "turn": {
-        const unwanted = job.pieces.flatMap((piece) => whyNotAny(piece, chat));
+        const unwanted = job.pieces.filter((piece) => whyNotWanted(piece, chat) !== null);
         if (unwanted.length === 0) return this.turn(claim, chat, job.pieces, null, signal);
-        const facts = unwanted.map(({ piece, why }) =>
-          outcomeFact(hall, piece.asked.message, "ignored", why, null),
-        );
-        return this.settle(
-          claim,
-          unwanted.map(({ piece }) => piece.work),
-          facts,
-        );
+        return this.ignore(claim, unwanted, (piece) => whyNotWanted(piece, chat));
       }
       case "command":
         return answerCommand(hall, { chat, claim, release: true }, job.piece);
@@ -95,17 +88,31 @@ export class Turns {
         );
       }
       case "drop":
-        return this.settle(
-          claim,
-          job.pieces.map(({ work }) => work),
-          [],
-        );
+        return this.ignore(claim, job.pieces, whyNothing);
       case "wait":
         return this.postpone(
           claim,
           job.pieces.map(({ work }) => ({ ...work, run_at: job.until })),
         );
     }
+  }
+
+  /** Done without an answer; who said it can look up why. */
+  private ignore<P extends Piece>(
+    claim: Claim,
+    pieces: readonly P[],
+    reason: (piece: P) => string | null,
+  ): Promise<void> {
+    const facts = pieces.flatMap((piece) => {
+      const { chat_jid, ref: id } = piece.work;
+      const why = reason(piece);
+      return why === null ? [] : [outcomeFact(this.hall, { chat_jid, id }, "ignored", why, null)];
+    });
+    return this.settle(
+      claim,
+      pieces.map(({ work }) => work),
+      facts,
+    );
   }
 
   private turn(
@@ -216,10 +223,17 @@ export class Turns {
   private async worksInHand(claim: Claim): Promise<Work[]> {
     const { store, limits } = this.hall;
     const left = await store.read.runningTurn(claim.chat_jid, threadOf(claim.lane));
-    const untaken = left ? await store.read.untaken(claim.chat_jid, left.thread_id, limits.window) : [];
+    if (!left) return claim.work.slice(0, 1);
+    // All of the lane: a turn is also taken up when what came in later is due and its own work is not yet.
+    const works = await store.read.work("turn", claim.lane, limits.window);
+    const untaken = await store.read.untaken(claim.chat_jid, left.thread_id, limits.window);
     const waiting = new Set(untaken.map((row) => row.id));
-    const inTurn = left ? claim.work.filter((work) => !waiting.has(work.ref)) : [];
-    return inTurn.some((work) => work.ref === left?.trigger_id) ? inTurn : claim.work.slice(0, 1);
+    const inTurn: Work[] = [];
+    for (const work of works.filter(({ ref }) => !waiting.has(ref))) {
+      const inbound = await store.read.inbound(work.chat_jid, work.ref);
+      if (inbound?.admission === "run") inTurn.push(work);
+    }
+    return inTurn.some((work) => work.ref === left.trigger_id) ? inTurn : claim.work.slice(0, 1);
   }
 
   private async outcomes(
@@ -237,13 +251,4 @@ export class Turns {
     }
     return facts;
   }
-}
-
-/** Why a message that was admitted is not answered after all: things changed while it waited. */
-function whyNotAny(piece: AnswerPiece, chat: Chat): { piece: AnswerPiece; why: string }[] {
-  const { message } = piece.asked;
-  if (message.deleted_at) return [{ piece, why: "deleted before it was answered" }];
-  const isPerson = message.message_type === "user";
-  const isAllowed = includes(chat.read, message.sender) && includes(chat.allow, message.sender);
-  return isPerson && !isAllowed ? [{ piece, why: "sender_not_allowed" }] : [];
 }

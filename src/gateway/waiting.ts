@@ -12,8 +12,8 @@ export type Asked =
   | { type: "command"; message: MessageRow; inbound: Inbound; command: Command }
   /** Somebody asked, not by a message, that this turn ends. */
   | { type: "end_turn"; turn_id: string }
-  /** There is nothing to do any more: the message is gone, or its outcome is known. */
-  | { type: "nothing" };
+  /** There is nothing to do any more. `why`: its message has no outcome yet, and gets this reason; null: it has one. */
+  | { type: "nothing"; why: string | null };
 
 /** A piece of work that waits in a chat's lane. */
 export type Piece<A extends Asked = Asked> = { work: Work; asked: A };
@@ -47,13 +47,23 @@ async function askedBy(hall: Hall, chat: Chat, work: Work): Promise<Asked> {
     hall.store.read.message(work.chat_jid, work.ref),
     hall.store.read.inbound(work.chat_jid, work.ref),
   ]);
-  if (!message || inbound?.outcome !== "pending") return { type: "nothing" };
+  if (inbound?.outcome !== "pending") return { type: "nothing", why: null };
+  if (!message) return { type: "nothing", why: "the message is gone" };
+  if (message.deleted_at && inbound.admission === "command") {
+    return { type: "nothing", why: "deleted before it was answered" };
+  }
   const words = wordsOf(message.content, { entities: entitiesOf(message) }, chat);
   if (inbound.admission !== "command") {
     return { type: "answer", message, inbound, prefix: readPrefix(words) };
   }
   const command = parseCommand(words);
-  return command ? { type: "command", message, inbound, command } : { type: "nothing" };
+  if (command) return { type: "command", message, inbound, command };
+  return { type: "nothing", why: "changed before it was answered: it is no command any more" };
+}
+
+/** Not to be done, and yet somebody said it: its message ends with this reason. */
+export function whyNothing({ asked }: Piece): string | null {
+  return asked.type === "nothing" ? asked.why : null;
 }
 
 export function isAnswer(piece: Piece): piece is AnswerPiece {
