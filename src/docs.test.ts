@@ -202,6 +202,33 @@ describe("docs/api.md", () => {
   const callOf = ({ method, path }: Route): string => `${method} ${braced(path)}`;
 });
 
+describe("docs/chats.md", () => {
+  const settings = rowsOf(
+    /## Settings of a chat([\s\S]*?)\n## /.exec(read("docs/chats.md"))?.[1] ?? "",
+  ).slice(1);
+
+  it("says of every setting what it is when not given", async () => {
+    const { chatWithDefaults } = await import("./message/index.js");
+    const { jid: _, ...defaults } = chatWithDefaults({ jid: "c" }, "Longhand", []);
+    const told = new Map(
+      settings.map(([name = "", value = ""]) => [inTicks(name)[0] ?? "", inTicks(value)[0]]),
+    );
+    expect(missing(Object.keys(defaults), told.keys())).toEqual([]);
+    expect(missing(told.keys(), Object.keys(defaults))).toEqual([]);
+    const made = ["name", "assistant_name", "aliases", "bot_id", "budget"];
+    for (const [name, value] of Object.entries(defaults)) {
+      if (!made.includes(name)) expect(told.get(name), name).toBe(JSON.stringify(value));
+    }
+  });
+
+  it("names every reason for which a message is answered, or not", async () => {
+    const { RUN_REASONS, QUIET_REASONS } = await import("./gateway/admission.js");
+    const [, page = ""] = read("docs/chats.md").split("## Why did it not answer?");
+    const told = rowsOf(page).flatMap(([, , reasons = ""]) => inTicks(reasons));
+    expect(missing([...RUN_REASONS, ...QUIET_REASONS], told)).toEqual([]);
+  });
+});
+
 describe("docs/commands.md", () => {
   it("names every command", () => {
     const commands = [...read("src/app/cli/commands.ts").matchAll(/\bname: "(\w+)"/g)].map(

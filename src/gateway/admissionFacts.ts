@@ -81,7 +81,7 @@ async function calledLately(hall: Hall, chat: Chat, knock: Knock, person: Person
       if (!inbound) continue;
       if (inbound.received_at < since) break;
       if (knock.threadOf(row.metadata) !== here) continue;
-      if (inbound.admission === "run" && CALLING.has(inbound.reason)) return true;
+      if (CALLING.has(inbound.reason)) return true;
     }
   }
   return false;
