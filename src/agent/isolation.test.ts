@@ -133,7 +133,7 @@ describe.skipIf(skipped("bubblewrap"))("bubblewrap", () => {
     await until(async () => {
       const before = readFileSync(beat, "utf8");
       await new Promise((resolve) => setTimeout(resolve, 400));
-      return readFileSync(beat, "utf8") === before;
+      return before !== "" && readFileSync(beat, "utf8") === before;
     });
   });
 

@@ -26,6 +26,8 @@ export class RecordingHost {
   /** The call with this number is refused. */
   refuseAt = Number.POSITIVE_INFINITY;
   onDelta: (delta: ModelDelta) => void = () => {};
+  private readonly sleepers = new Set<{ ms: number; wake: () => void }>();
+  private skipped = 0;
 
   constructor(
     private readonly model: Model,
@@ -78,7 +80,7 @@ export class RecordingHost {
   }
 
   now(): number {
-    return Date.now();
+    return Date.now() + this.skipped;
   }
 
   newId(): string {
@@ -88,9 +90,22 @@ export class RecordingHost {
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener("abort", () => [clearTimeout(timer), resolve()], { once: true });
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.sleepers.delete(sleeper);
+        resolve();
+      };
+      const sleeper = { ms, wake };
+      const timer = setTimeout(wake, ms);
+      this.sleepers.add(sleeper);
+      signal.addEventListener("abort", wake, { once: true });
     });
+  }
+
+  /** So much time is over at once: whoever wanted to sleep no longer than that wakes. */
+  skip(ms: number): void {
+    this.skipped += ms;
+    for (const { ms: wanted, wake } of this.sleepers) if (wanted <= ms) wake();
   }
 
   /** The bytes that crossed, call by call. */
