@@ -7,6 +7,7 @@ import { listen } from "./postgres/listen.js";
 import { migrate } from "./postgres/migrate.js";
 import { pack } from "./postgres/pack.js";
 import { readsOn } from "./postgres/reads/index.js";
+import { parsedJson, storedJson } from "./postgres/text.js";
 import { type OpResult, openWriter, type QueueLimits } from "./postgres/writer.js";
 import {
   type Batch,
@@ -35,6 +36,8 @@ export type PostgresOptions = {
    * that is off are put right. Null: callers' times are taken as they are, which only one process at a time may do.
    */
   clock?: (() => number) | null;
+  /** How long a write waits for somebody else's lock before it is refused. */
+  lockMs?: number;
   /** How often listeners are told to look again, in case a notification was lost. */
   lookMs?: number;
   /** What may wait for the database at most. */
@@ -55,7 +58,7 @@ const INDEX_MS = 500;
  * await store.close();
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const place = placeOf(options.url);
+  const place = placeOf(options.url, options.lockMs);
   const clock = options.clock === undefined ? Date.now : options.clock;
   const channel = `longhand_${place.schema ?? "public"}`;
   await migrate(place);
@@ -98,13 +101,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     if (result.status !== "committed") return refused(read, expect, result);
     const work = result.freed ? [...WORK_KINDS] : kindsIn(facts);
     tell({ work, events: op.logged, settings });
-    if (op.messageIds.length > 0) indexLater();
+    if (facts.some(({ type }) => type === "message" || type === "revision")) indexLater();
     return {
       status: "committed",
       seqs: Object.fromEntries(op.messageIds.map((id, index) => [id, result.seqs[index] ?? 0])),
     };
   };
 
+  indexLater();
   return {
     commit: async (batch) => write(batch, null),
     settle: async ({ facts, expect, ...move }) => write(expect ? { facts, expect } : { facts }, move),
@@ -126,7 +130,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       const wanted = leases.map(({ lane, fence }): Lease => ({ lane, fence }));
       const rows = await claims(
         "SELECT lane, fence FROM jsonb_to_recordset(longhand_renew($1::jsonb, $2, $3)) AS kept(lane text, fence bigint)",
-        JSON.stringify(wanted),
+        storedJson(wanted),
         clock ? null : now,
         leaseMs,
       );
@@ -154,7 +158,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 /** A claim as the server tells it: with all the lane's first pieces, and the time by which to tell which are due. */
 function claimOf(row: Row): Claim {
-  const { now, work, ...claim }: Claim & { now: number } = JSON.parse(text(row.claim));
+  const { now, work, ...claim }: Claim & { now: number } = parsedJson(text(row.claim));
   return { ...claim, work: duePieces(claim.kind, work, now) };
 }
 

@@ -1,7 +1,7 @@
 import type { ClientConfig, Pool, PoolClient } from "pg";
 import type { Row } from "../sqlite/driver.js";
 import { StoreUnavailable } from "../store.js";
-import { escaped, unescaped } from "./text.js";
+import { escaped, parsedJson, unescaped } from "./text.js";
 
 export type { Row } from "../sqlite/driver.js";
 /** Ask, with `$1`, `$2`, … for the values. */
@@ -11,6 +11,8 @@ export type Place = {
   /** Where, without our own parameters. */
   url: string;
   schema: string | null;
+  /** How long a statement waits for a lock. */
+  lockMs: number;
 };
 
 /** A `DATABASE_URL` that cannot be one. Says why without repeating it: it holds a password. */
@@ -18,15 +20,18 @@ export class WrongUrl extends Error {
   override name = "WrongUrl";
 }
 
+/** Locks are held for the length of a statement: whoever waits longer than this waits for somebody else's mischief. */
+const LOCK_MS = 10_000;
+
 /** Split a URL such as `postgres://user:secret@host/database?schema=longhand`. */
-export function placeOf(url: string): Place {
+export function placeOf(url: string, lockMs: number = LOCK_MS): Place {
   const parsed = parsedUrl(url);
   const schema = parsed.searchParams.get("schema");
   parsed.searchParams.delete("schema");
   if (schema !== null && !/^[a-z_][a-z0-9_]{0,40}$/.test(schema)) {
     throw new WrongUrl("schema= in the database URL takes small letters, digits and _, such as longhand");
   }
-  return { url: parsed.href, schema };
+  return { url: parsed.href, schema, lockMs };
 }
 
 function parsedUrl(url: string): URL {
@@ -45,10 +50,8 @@ function parsedUrl(url: string): URL {
 /** A server that does not answer for so long is gone; the connection with it. */
 const ANSWER_MS = 30_000;
 const CONNECT_MS = 5_000;
-/** Locks are held for the length of a statement: whoever waits longer than this waits for somebody else's mischief. */
-const LOCK_MS = 10_000;
 
-export function configOf({ url, schema }: Place): ClientConfig {
+export function configOf({ url, schema, lockMs }: Place): ClientConfig {
   const settings = ["-c default_transaction_isolation=read\\ committed"];
   if (schema !== null) settings.push(`-c search_path=${schema}`);
   return {
@@ -58,7 +61,7 @@ export function configOf({ url, schema }: Place): ClientConfig {
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: ANSWER_MS - 5_000,
     query_timeout: ANSWER_MS,
-    lock_timeout: LOCK_MS,
+    lock_timeout: lockMs,
     idle_in_transaction_session_timeout: ANSWER_MS,
     keepAlive: true,
     types: { getTypeParser: parserOf },
@@ -84,7 +87,7 @@ function parserOf(type: number): (value: string) => unknown {
     case BYTEA:
       return (value) => Uint8Array.from(Buffer.from(value.slice(2), "hex"));
     case JSONB:
-      return (value) => JSON.parse(value, (_, part) => (typeof part === "string" ? unescaped(part) : part));
+      return parsedJson;
     default:
       return (value) => value;
   }
@@ -122,6 +125,7 @@ function asStored(value: unknown): unknown {
 }
 
 export function orUnavailable(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return error;
   const why = unavailability(error);
   return why === null ? error : new StoreUnavailable(why, { cause: error });
 }

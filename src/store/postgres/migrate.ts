@@ -27,7 +27,7 @@ export async function migrate(place: Place, migrations: readonly string[] = MIGR
     if (place.schema !== null) await client.query(`CREATE SCHEMA IF NOT EXISTS ${place.schema}`);
     while ((await step(client, migrations)) < migrations.length);
   } catch (error) {
-    throw orUnavailable(error);
+    throw error instanceof WrongDatabase ? error : orUnavailable(error);
   } finally {
     await client.end().catch(() => {});
   }

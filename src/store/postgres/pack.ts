@@ -3,7 +3,7 @@ import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
 import { kindsIn } from "../news.js";
 import type { Expectation, Fact, Settlement, Work } from "../store.js";
-import { escaped } from "./text.js";
+import { storedJson } from "./text.js";
 
 type Packed = Record<string, unknown>;
 
@@ -68,13 +68,12 @@ export function pack(
   if (move) lockLane(op.locks, move.lease.lane);
   const text = JSON.stringify(op.json);
   op.size += SMALL + 2 * text.length;
-  if (needsEscape(text))
-    op.json = JSON.parse(text, (_, value) => (typeof value === "string" ? escaped(value) : value));
+  if (needsEscape(text)) op.json = JSON.parse(storedJson(op.json));
   return op;
 }
 
 /** Perhaps; a look at the finished text is cheaper than one at every string in it. */
-export function needsEscape(json: string): boolean {
+function needsEscape(json: string): boolean {
   return json.includes("\\u0000") || json.includes("\\u001a") || json.includes("\\ud");
 }
 

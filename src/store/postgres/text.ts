@@ -13,6 +13,16 @@ export function escaped(text: string): string {
   return text.replace(TO_ESCAPE, (one) => ESCAPE + one.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
+/** A value as a JSON text whose words the database can hold. */
+export function storedJson(value: unknown): string {
+  return JSON.stringify(value, (_, part) => (typeof part === "string" ? escaped(part) : part));
+}
+
+/** What a JSON text says, its words as they were before they were escaped. */
+export function parsedJson(json: string) {
+  return JSON.parse(json, (_, part) => (typeof part === "string" ? unescaped(part) : part));
+}
+
 /** A text as it was before it was `escaped`. */
 export function unescaped(text: string): string {
   if (!text.includes(ESCAPE)) return text;

@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import { StoreUnavailable } from "../store.js";
 import { isUnlucky, orUnavailable } from "./connect.js";
-import { type Locks, needsEscape, noLocks, type Op } from "./pack.js";
-import { escaped } from "./text.js";
+import { type Locks, noLocks, type Op } from "./pack.js";
+import { storedJson } from "./text.js";
 
 /** What the server says about one batch. Names of a duplicate only: what it is can be read. */
 export type OpResult =
@@ -156,12 +156,10 @@ function addLocks(to: Locks, from: Locks): void {
 }
 
 function lockText({ settings, chats, lanes, accounts }: Locks): string {
-  const text = JSON.stringify({
+  return storedJson({
     settings,
     chats: [...chats],
     lanes: [...lanes].map(([lane, made]) => ({ lane, ...made })),
     accounts: [...accounts],
   });
-  if (!needsEscape(text)) return text;
-  return JSON.stringify(JSON.parse(text, (_, value) => (typeof value === "string" ? escaped(value) : value)));
 }
