@@ -14,6 +14,8 @@ export type TakingPlace = {
   threadId: string;
   head: string | null;
   turnId: string | null;
+  /** When the last word before was said, where `head` is about to be written in the same commit. */
+  spokenAt?: string | undefined;
 };
 
 /** What was said meanwhile, without the messages that wait for turns of their own. */
@@ -40,7 +42,7 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
   const known = await hall.store.read.labels(chat.jid);
   const { frozen, newLabels } = takeMessages({
     rows,
-    previous: { at: await lastSpokenAt(hall, chat.jid, place.head) },
+    previous: { at: place.spokenAt ?? (await lastSpokenAt(hall, chat.jid, place.head)) },
     labels: known,
     chat,
     botIds: [chat.bot_id],
@@ -90,6 +92,7 @@ export async function takeForTurn(
   hall: Hall,
   state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
   members: readonly Member[],
+  spokenAt?: string,
 ): Promise<Taking> {
   const { chat, turn, claim } = state;
   const own = new Set(members.map(({ message }) => message.id));
@@ -98,7 +101,8 @@ export async function takeForTurn(
   // A message that an earlier try of a turn put on the tree is there already.
   const newOnes = rows.filter((row) => own.has(row.id));
   const fetched = await fetchAttachments(hall, [...meanwhile, ...newOnes], claim);
-  return take(hall, { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id }, fetched);
+  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt };
+  return take(hall, place, fetched);
 }
 
 /** Rows a turn writes go on the tree in the same commit. */

@@ -232,9 +232,9 @@ export class TurnHost implements AgentHost {
     { last, mayJoin }: { last: boolean; mayJoin: boolean },
   ): Promise<Verdict> {
     const pieces = mayJoin && !this.state.signal.aborted ? await this.joining(last) : [];
-    await this.append(rows, facts, last && pieces.length === 0);
-    if (pieces.length > 0) await this.join(pieces);
-    if (pieces.length > 0) return "joined";
+    const joined = pieces.map(({ work, asked }): Member => ({ work, message: asked.message }));
+    await this.append(rows, facts, joined, last && joined.length === 0);
+    if (joined.length > 0) return "joined";
     return last ? "end" : "go_on";
   }
 
@@ -248,38 +248,31 @@ export class TurnHost implements AgentHost {
     return pieces;
   }
 
-  /** Put messages on the tree, behind what the model has said and done so far. */
-  private async join(pieces: readonly AnswerPiece[]): Promise<void> {
-    const { hall, state } = this;
-    const joined: Member[] = pieces.map(({ work, asked }) => ({ work, message: asked.message }));
-    for (let tries = 0; ; tries++) {
-      const taking = await takeForTurn(hall, state, joined);
-      const result = await this.commit(taking.facts, [headOf(state)]);
-      if (!isOvertaken(result, tries)) {
-        expectCommitted(result);
-        state.head = taking.head;
-        state.members.push(...joined);
-        return;
-      }
-      state.head = await hall.store.read.head(state.chat.jid, state.turn.thread_id);
-    }
-  }
-
   /**
-   * Rows go on the tree together with what belongs to them. An extension's note may have moved the head meanwhile:
-   * then they go behind it.
+   * Rows go on the tree together with what belongs to them and, behind them, the messages that join: a crash between
+   * the two would leave an answer that looks as if nobody had been answered. An extension's note may have moved the
+   * head meanwhile: then they go behind it.
    */
-  private async append(rows: readonly NewMessage[], more: readonly Fact[], final: boolean): Promise<void> {
+  private async append(
+    rows: readonly NewMessage[],
+    more: readonly Fact[],
+    joined: readonly Member[],
+    final: boolean,
+  ): Promise<void> {
     const { hall, state } = this;
     const ending = final ? this.ending({ outcome: "answered", reason: state.why }) : [];
     for (let tries = 0; ; tries++) {
       const chain = chainEntries(hall, state, rows);
-      const facts = [...chain.facts, ...more, ...ending];
+      const place = { ...state, head: chain.head };
+      const taking =
+        joined.length > 0 ? await takeForTurn(hall, place, joined, rows.at(-1)?.timestamp) : null;
+      const facts = [...chain.facts, ...more, ...(taking?.facts ?? []), ...ending];
       const head = headOf(state);
       const result = final ? await this.settle(facts, [head], []) : await this.commit(facts, [head]);
       if (!isOvertaken(result, tries)) {
         expectCommitted(result);
-        state.head = chain.head;
+        state.head = taking?.head ?? chain.head;
+        state.members.push(...joined);
         return;
       }
       state.head = await hall.store.read.head(state.chat.jid, state.turn.thread_id);
