@@ -60,25 +60,27 @@ const messageUsage = z.object({
 });
 
 /** A message as a container reads it. There is no role for the host: its words never get here. */
-export const ContainerMessage = z.discriminatedUnion("role", [
-  z.object({ role: z.literal("system"), ...stamp, contents: z.array(text) }),
-  z.object({
-    role: z.literal("user"),
-    ...stamp,
-    contents: z.array(z.discriminatedUnion("type", [text, image, audio, toolResult])),
-  }),
-  z.object({
-    role: z.literal("assistant"),
-    ...stamp,
-    contents: z.array(z.discriminatedUnion("type", [text, thinking, toolCall])),
-    provider: z.string(),
-    api: z.string(),
-    model: z.string(),
-    stopReason: z.enum(STOP_REASONS),
-    usage: messageUsage,
-  }),
-  z.object({ role: z.literal("tool"), ...stamp, contents: z.array(toolResult) }),
-]);
+export const ContainerMessage = z
+  .discriminatedUnion("role", [
+    z.object({ role: z.literal("system"), ...stamp, contents: z.array(text) }),
+    z.object({
+      role: z.literal("user"),
+      ...stamp,
+      contents: z.array(z.discriminatedUnion("type", [text, image, audio, toolResult])),
+    }),
+    z.object({
+      role: z.literal("assistant"),
+      ...stamp,
+      contents: z.array(z.discriminatedUnion("type", [text, thinking, toolCall])),
+      provider: z.string(),
+      api: z.string(),
+      model: z.string(),
+      stopReason: z.enum(STOP_REASONS),
+      usage: messageUsage,
+    }),
+    z.object({ role: z.literal("tool"), ...stamp, contents: z.array(toolResult) }),
+  ])
+  .meta({ id: "ContainerMessage" });
 export type ContainerMessage = z.infer<typeof ContainerMessage>;
 
 /** The first line a container reads: everything it needs for one turn. */
@@ -107,11 +109,9 @@ export const ContainerSteer = z.object({ type: z.literal("steer"), messages: z.a
 export const ContainerContinue = z.object({ type: z.literal("continue") });
 
 /** A line a container reads. The end of its input means that the run is over. */
-export const ContainerLine = z.discriminatedUnion("type", [
-  ContainerInput,
-  ContainerSteer,
-  ContainerContinue,
-]);
+export const ContainerLine = z
+  .discriminatedUnion("type", [ContainerInput, ContainerSteer, ContainerContinue])
+  .meta({ id: "ContainerLine", description: "a line a container reads" });
 export type ContainerLine = z.infer<typeof ContainerLine>;
 
 const usage = z
@@ -130,40 +130,42 @@ const usage = z
 const word = z.string().min(1).max(256);
 
 /** A line a container writes. */
-export const ContainerEvent = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("text"), delta: z.string() }).describe("a piece of the answer"),
-  z.object({ type: z.literal("thinking"), delta: z.string() }).describe("a piece of its thinking"),
-  z
-    .object({ type: z.literal("tool_use"), id: word, name: word, args: opaque.default({}) })
-    .describe("it is about to use a tool of its own"),
-  z
-    .object({
-      type: z.literal("tool_result"),
-      id: word.describe("of the tool_use it answers"),
-      content: z.string(),
-      is_error: z.boolean().default(false),
-      terminate: z.boolean().default(false).describe("the turn may end here, if every result says so"),
-    })
-    .describe("what came of a tool. After the last one of a batch, read one line before going on"),
-  z.object({ type: z.literal("usage"), usage }).describe("what a call of a model took; adds up"),
-  z
-    .object({
-      type: z.literal("result"),
-      text: z.string().optional().describe("the answer, where no piece of it was sent before"),
-      usage: usage.optional().describe("what was not told in a usage event"),
-      stop_reason: z.enum(["stop", "length", "refusal"]).default("stop"),
-    })
-    .describe("the answer is whole. Read one more line: steer, or the end of the input"),
-  z
-    .object({
-      type: z.literal("error"),
-      message: z.string(),
-      kind: z.enum(ERROR_KINDS).default("unknown"),
-      retrying: z.boolean().default(false).describe("it will try again: read one line, then start anew"),
-    })
-    .describe("what was said since the last line read is void, and, unless retrying, the turn has failed"),
-  z.object({ type: z.literal("alive") }).describe("still at work; only to stay within the idle limit"),
-]);
+export const ContainerEvent = z
+  .discriminatedUnion("type", [
+    z.object({ type: z.literal("text"), delta: z.string() }).describe("a piece of the answer"),
+    z.object({ type: z.literal("thinking"), delta: z.string() }).describe("a piece of its thinking"),
+    z
+      .object({ type: z.literal("tool_use"), id: word, name: word, args: opaque.default({}) })
+      .describe("it is about to use a tool of its own"),
+    z
+      .object({
+        type: z.literal("tool_result"),
+        id: word.describe("of the tool_use it answers"),
+        content: z.string(),
+        is_error: z.boolean().default(false),
+        terminate: z.boolean().default(false).describe("the turn may end here, if every result says so"),
+      })
+      .describe("what came of a tool. After the last one of a batch, read one line before going on"),
+    z.object({ type: z.literal("usage"), usage }).describe("what a call of a model took; adds up"),
+    z
+      .object({
+        type: z.literal("result"),
+        text: z.string().optional().describe("the answer, where no piece of it was sent before"),
+        usage: usage.optional().describe("what was not told in a usage event"),
+        stop_reason: z.enum(["stop", "length", "refusal"]).default("stop"),
+      })
+      .describe("the answer is whole. Read one more line: steer, or the end of the input"),
+    z
+      .object({
+        type: z.literal("error"),
+        message: z.string(),
+        kind: z.enum(ERROR_KINDS).default("unknown"),
+        retrying: z.boolean().default(false).describe("it will try again: read one line, then start anew"),
+      })
+      .describe("what was said since the last line read is void, and, unless retrying, the turn has failed"),
+    z.object({ type: z.literal("alive") }).describe("still at work; only to stay within the idle limit"),
+  ])
+  .meta({ id: "ContainerEvent", description: "a line a container writes" });
 export type ContainerEvent = z.infer<typeof ContainerEvent>;
 export type ContainerUsage = z.infer<typeof usage>;
 
@@ -194,17 +196,8 @@ export function usageTold(usage: Usage): ContainerUsage {
   };
 }
 
-/** The protocol as one JSON Schema: what a container reads, and what it may write. */
+/** The protocol as one JSON Schema: what a container reads, and what it writes. */
 export function containerSchema(): Record<string, unknown> {
-  const definition = (schema: z.ZodType) => {
-    const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
-    return rest;
-  };
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "The container protocol, version 1",
-    description: "One JSON value a line: `line` is what a container reads, `event` what it writes.",
-    $defs: { line: definition(ContainerLine), event: definition(ContainerEvent) },
-    anyOf: [{ $ref: "#/$defs/line" }, { $ref: "#/$defs/event" }],
-  };
+  const { $schema, ...schema } = z.toJSONSchema(z.union([ContainerLine, ContainerEvent]), { io: "input" });
+  return { $schema, title: "The container protocol, version 1: one JSON value a line", ...schema };
 }
