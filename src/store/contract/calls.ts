@@ -189,6 +189,19 @@ export const calls: Check[] = [
     },
   },
   {
+    name: "a call stays with the turn it was started for",
+    async check(store) {
+      const request = { base: null, blocks: [], left_out: [], breaks: [] };
+      await kept(store, [
+        registered(),
+        { type: "call_started", call: call("c1", { turn_id: "t1" }), request },
+      ]);
+      await kept(store, [{ type: "call_ended", call: call("c1", { turn_id: null }), leftovers: [] }]);
+      const query = { chat_jid: CHAT, after: null, limit: 9 };
+      assert.deepEqual(ids(await store.read.calls({ ...query, turn_id: "t1" })), ["c1"]);
+    },
+  },
+  {
     name: "what a tool of a batch gave is kept until the batch is written, word for word",
     async check(store) {
       await kept(store, [registered(), started("c1", {}), started("c2", {})]);

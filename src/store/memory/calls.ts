@@ -24,6 +24,7 @@ export function startCall(context: Context, call: CallEnvelope, request: Request
   const turn = call.purpose === "turn" && call.turn_id !== null ? state.turns.get(call.turn_id) : undefined;
   journal.set(state.calls, call.id, {
     call: plain(call),
+    turn_id: call.turn_id,
     thread_id: turn?.thread_id ?? null,
     base: whole ? null : start.base,
     base_count: whole ? 0 : start.count,

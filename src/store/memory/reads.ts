@@ -100,10 +100,11 @@ export function readsOn(state: State): StoreReads {
     call: async (id) => copy(state.calls.get(id)?.call),
     calls: async ({ chat_jid, turn_id, after, limit }) =>
       from(state.calls, after)
-        .map(({ call }) => call)
-        .filter((call) => call.chat_jid === chat_jid && (turn_id === null || call.turn_id === turn_id))
+        .filter(
+          (known) => known.call.chat_jid === chat_jid && (turn_id === null || known.turn_id === turn_id),
+        )
         .slice(0, limit)
-        .map((call) => structuredClone(call)),
+        .map(({ call }) => structuredClone(call)),
     lastCall: async (chat_jid, thread_id) =>
       [...state.calls.values()].findLast(
         (known) => known.call.chat_jid === chat_jid && known.thread_id === thread_id,

@@ -53,6 +53,8 @@ export type Lane = {
 
 export type CallRecord = {
   call: CallEnvelope;
+  /** The turn it was started for; what its last envelope says does not move it. */
+  turn_id: string | null;
   thread_id: string | null;
   base: string | null;
   base_count: number;
