@@ -48,7 +48,9 @@ describe("the command line", () => {
     expect(said.out).toContain("hello there");
     const [asked] = (await run(["log", "--json"])).out.split("\n").map((line) => JSON.parse(line || "{}"));
     expect(asked).toMatchObject({ content: "hello there", sender_name: "Olivia", sender: "tui-user" });
-    expect((await run(["why", asked.id])).out).toMatch(/^answered: always\n/);
+    expect((await run(["why", asked.id])).out).toMatch(
+      /^answered: always\nIt was answered, because every message is answered here\.\n/,
+    );
     const [call] = (await run(["calls", "--json"])).out.split("\n").map((line) => JSON.parse(line || "{}"));
     const raw = await run(["call", call.id, "--raw"]);
     expect(JSON.parse(raw.out).messages.at(-1).content).toContain("[Olivia]: hello there");
@@ -67,6 +69,39 @@ describe("the command line", () => {
     }
     await run(["send", "--chat", "007", "--no-wait"], {}, "through a pipe\n");
     expect((await server.messages("007")).map((row) => row.content)).toContain("through a pipe");
+  });
+
+  it("knows who is who, and lets a person in by a link of their own", async () => {
+    expect((await run(["people"])).out).toContain("longhand people add");
+    expect(await run(["people", "add", "Olivia", "slack:U1"])).toMatchObject({ code: 0, err: "" });
+    await run(["people", "assign", "olivia", "whatsapp:45", "bb:+45"]);
+    await run(["people", "unassign", "olivia", "bb:+45"]);
+    expect((await run(["people"])).out).toBe("olivia  Olivia  slack:U1 web:olivia whatsapp:45\n");
+    expect(JSON.parse((await run(["people", "--json"])).out)).toMatchObject({ id: "olivia", name: "Olivia" });
+    expect((await run(["people", "link", "olivia"])).out).toMatch(/^http.*\/#code=\S{20,}\n$/);
+    expect(await run(["people", "add", "Max", "slack:U1"])).toMatchObject({ code: 4 });
+    expect(await run(["people", "assign", "olivia"])).toMatchObject({ code: 2 });
+    expect(await run(["people", "dance"])).toMatchObject({ code: 2 });
+    expect(await run(["people", "remove", "olivia"])).toMatchObject({ code: 0 });
+    expect(await run(["people", "link", "olivia"])).toMatchObject({ code: 4 });
+  });
+
+  it("takes an address in with one command, and changes a chat's settings", async () => {
+    expect((await run(["addresses"])).out).toContain("Nobody");
+    const made = await run(["register", "webhook:room-1", "--name", "Room", "--trigger", "sticky", "--json"]);
+    expect(JSON.parse(made.out)).toMatchObject({
+      jid: "webhook:room-1",
+      name: "Room",
+      trigger: "sticky",
+      bindings: [{ channel: "webhook", address: "webhook:room-1" }],
+    });
+    const settings = ["settings", "webhook:room-1", "quiet_ms=250", 'allow=["slack:U1"]', "name=42"];
+    expect((await run(settings)).out).toMatch(/^name +42$[\s\S]*^quiet_ms +250$/m);
+    expect(await run(["settings", "webhook:room-1", "quiet_ms=soon"])).toMatchObject({ code: 4 });
+    expect((await run(["settings", "webhook:room-1"])).out).toMatch(/^allow +\["slack:U1"\]$/m);
+    expect(await run(["settings", "webhook:room-1", "nonsense"])).toMatchObject({ code: 2 });
+    const pattern = await run(["register", "team", "--pattern", "(?=x)"]);
+    expect(pattern).toMatchObject({ code: 4, err: expect.stringContaining("look-around") });
   });
 
   it("says what is wrong, and what to do, by an exit code that means something", async () => {

@@ -6,6 +6,8 @@ import { CommandFailed, columns, type Output } from "./output.js";
 import { plain } from "./plain.js";
 
 const TRIGGERS = ["always", "mention", "sticky"] as const;
+/** Platforms: a word that begins like their addresses is one, also before anybody spoke there. */
+const PLATFORM = /^(?:slack|discord|telegram|whatsapp|bluebubbles|imessage|webhook):./;
 
 /** Who knocked: addresses that belong to no chat, and how to take each in. */
 export async function addresses({ client }: Connection, out: Output): Promise<void> {
@@ -46,13 +48,14 @@ export async function register({ client }: Connection, typed: Typed, out: Output
 
 function newChat(word: string, knocked: readonly KnownAddress[], typed: Typed): NewChat {
   const found = knocked.find(({ address }) => address === word);
-  const address = typed.text("address") ?? found?.address;
+  const isAddress = found !== undefined || PLATFORM.test(word);
+  const address = typed.text("address") ?? (isAddress ? word : undefined);
   const name = typed.text("name") ?? found?.name;
   const trigger = triggerOf(typed);
-  const channel = found?.channel ?? address?.split(":", 1)[0] ?? "";
+  const channel = address?.split(":", 1)[0] ?? "";
   return {
     // An address may hold spaces, a chat's name in the world may not.
-    jid: found ? word.replace(/\s+/g, "_") : word,
+    jid: isAddress ? word.replace(/\s+/g, "_") : word,
     ...(name ? { name } : {}),
     ...(trigger ? { trigger } : {}),
     ...(address ? { bindings: [{ channel, address, mode: "both", trace: "short", threads: "shared" }] } : {}),
@@ -74,13 +77,25 @@ export async function settings({ client }: Connection, words: readonly string[],
   out.result(chat, table(chat));
 }
 
-/** Values are JSON where they can be read so, and text otherwise: `quiet_ms=400`, `model=demo/demo`, `allow=["slack:U1"]`. */
+/** Settings that are words, whatever they look like: a chat may be named 42. */
+const WORDS: ReadonlySet<string> = new Set([
+  "name",
+  "bot_id",
+  "assistant_name",
+  "model",
+  "fallback_model",
+  "system_prompt",
+  "time_zone",
+]);
+
+/** Other values are JSON where they can be read so, and text otherwise: `quiet_ms=400`, `model=demo/demo`, `allow=["slack:U1"]`. */
 function patchOf(changes: readonly string[]): ChatPatch {
   return Object.fromEntries(
     changes.map((change) => {
       const at = change.indexOf("=");
       if (at < 1) throw new CommandFailed(2, `"${change}" is no setting=value, such as trigger=always.`);
-      return [change.slice(0, at), readValue(change.slice(at + 1))];
+      const [name, value] = [change.slice(0, at), change.slice(at + 1)];
+      return [name, WORDS.has(name) && value !== "null" ? value : readValue(value)];
     }),
   );
 }
