@@ -342,12 +342,20 @@ describe("a container that misbehaves", () => {
     expect(isAlive(container.command[1] ?? "")).toBe(false);
   });
 
-  it("stays alive through a long silence when it says that it is alive", async () => {
+  it("may take as long as it likes, as long as it is heard of", async () => {
     const container = program(
-      `let n = 0; const beat = setInterval(() => { send({ type: "alive" }); if (++n === 30) { clearInterval(beat); send({ type: "result", text: "late" }); } }, 100);`,
-      idle(2500),
+      `for (const delta of "abc") { send({ type: "text", delta }); await new Promise((r) => setTimeout(r, 60)); send({ type: "alive" }); }
+       send({ type: "result" });`,
+      idle(60_000),
     );
-    expect((await run(container)).end).toEqual({ status: "answered" });
+    const { host, end } = await run(container, {
+      limits: { timeMs: 1e6 },
+      host: (host) => {
+        host.onDelta = () => host.skip(60_000);
+      },
+    });
+    expect(end).toEqual({ status: "answered" });
+    expect(lastText(host)).toBe("abc");
   });
 
   it.each([
@@ -369,6 +377,11 @@ describe("a container that misbehaves", () => {
       `send({ type: "tool_use", id: "a", name: "x" }, { type: "result" }); await forever();`,
       "it gave its result before those of its tools",
     ],
+    [
+      "closes its output",
+      `(await import("node:fs")).closeSync(1); await forever();`,
+      "it closed its output before it gave a result",
+    ],
     ["says why", `send({ type: "error", message: "no luck" }); await forever();`, "no luck"],
   ])("%s: the turn fails, in words", async (_name, code, why) => {
     const container = program(
@@ -384,6 +397,11 @@ describe("a container that misbehaves", () => {
   it("cannot be started: the turn fails, in words", async () => {
     const { end } = await run({ name: "gone", command: ["/no/such/program"], isolation: "none" });
     expect(whyFailed(end)).toMatch(/^the container gone failed: it could not be started: .*ENOENT/);
+  });
+
+  it("has no folder to run in: the turn fails, in words", async () => {
+    const { end } = await run(program(`send({ type: "result" });`, { folder: "/no/such/folder" }));
+    expect(whyFailed(end)).toBe("the container helper failed: /no/such/folder does not exist");
   });
 
   it("may print a stray line, but not many", async () => {

@@ -11,12 +11,13 @@ import { Segment } from "./containerSegment.js";
 import type { Deadline } from "./deadline.js";
 import type { AgentEnd, AgentHost, AgentLimits, PreparedCall, Verdict } from "./host.js";
 import { launchOf } from "./isolation.js";
-import { tryIsolation } from "./isolationProbe.js";
-import { type OutsideProcess, startProcess } from "./isolationProcess.js";
+import { sandboxProblem } from "./isolationProbe.js";
+import { type Exit, type OutsideProcess, startProcess } from "./isolationProcess.js";
 
 /** After its last word, before it is made to end. */
 const FAREWELL_MS = 2000;
 const MAX_ERROR = 2000;
+const CLOSED: Failure = { kind: "cut", text: "it closed its output before it gave a result" };
 
 type Given = {
   host: AgentHost;
@@ -57,8 +58,8 @@ export class ContainerRun {
     if (refused) return refused;
     this.news(request);
     const { container, host, deadline } = this.given;
-    const state = await tryIsolation(container.isolation);
-    if (!state.works) return this.fail({ kind: "unknown", text: state.why });
+    const problem = await sandboxProblem(container);
+    if (problem) return this.fail({ kind: "unknown", text: problem });
     if (this.stopped()) return this.stop();
     const name = `longhand-${host.newId()}`;
     const outside = startProcess(launchOf(container, container.command, name));
@@ -91,18 +92,28 @@ export class ContainerRun {
       if (end) return await this.goodbye(outside, end);
     }
     if (this.stopped()) return this.stop();
-    if (this.failure) return this.fail(this.failure);
-    return this.fail(howItEnded(await outside.exited));
+    const exit = this.failure ? null : await this.exitOf(outside);
+    return this.fail(this.failure ?? (exit ? howItEnded(exit) : CLOSED));
   }
 
   /** It has said its last word: its input ends, and it has a moment to end by itself. */
   private async goodbye(outside: OutsideProcess, end: AgentEnd | "failed"): Promise<AgentEnd> {
     if (end === "failed") return this.fail(this.failure ?? { kind: "unknown", text: "it failed" });
     outside.hangUp();
-    const late = new AbortController();
-    await Promise.race([outside.exited, this.given.host.sleep(FAREWELL_MS, late.signal)]);
-    late.abort();
+    await this.exitOf(outside);
     return end;
+  }
+
+  /** How it ended, if it does so within a moment. */
+  private async exitOf(outside: OutsideProcess): Promise<Exit | null> {
+    const waiting = new AbortController();
+    const waited = this.given.host.sleep(FAREWELL_MS, waiting.signal).then(
+      () => null,
+      () => null,
+    );
+    const exit = await Promise.race([outside.exited, waited]);
+    waiting.abort();
+    return exit;
   }
 
   /** One line of its output. Null: it may go on. */

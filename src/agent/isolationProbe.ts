@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { type Isolation, launchOf } from "./isolation.js";
+import { existsSync } from "node:fs";
+import { type Isolation, launchOf, type Sandbox } from "./isolation.js";
 
 /** Whether a way of isolating works on this machine, and if not, why and what to do. */
 export type IsolationState = { works: true } | { works: false; why: string };
@@ -12,8 +13,15 @@ export async function findIsolation(): Promise<Record<Isolation, IsolationState>
   return { none: { works: true }, bubblewrap, docker };
 }
 
-/** Tries one of them. */
-export async function tryIsolation(isolation: Isolation): Promise<IsolationState> {
+/** Why nothing can be started in a sandbox here, in words; null when it can. */
+export async function sandboxProblem({ isolation, folder, reads = [] }: Sandbox): Promise<string | null> {
+  const missing = [...(folder ? [folder] : []), ...reads].find((path) => !existsSync(path));
+  if (missing !== undefined) return `${missing} does not exist`;
+  const state = await tryIsolation(isolation);
+  return state.works ? null : state.why;
+}
+
+async function tryIsolation(isolation: Isolation): Promise<IsolationState> {
   switch (isolation) {
     case "none":
       return { works: true };

@@ -1,7 +1,7 @@
 import { replaceBadCharacters } from "../message/index.js";
 import { systemTimer, type Timer } from "../provider/exchange.js";
 import { launchOf, type Sandbox } from "./isolation.js";
-import { tryIsolation } from "./isolationProbe.js";
+import { sandboxProblem } from "./isolationProbe.js";
 import { type OutsideProcess, startProcess } from "./isolationProcess.js";
 
 /** Where and how far a shell command may run. */
@@ -39,9 +39,9 @@ export async function runShell(command: string, options: ShellOptions): Promise<
   const { isolation, cwd, signal, timeMs, outputBytes, timer = systemTimer, ...rest } = options;
   if (command.includes("\u0000"))
     return { status: "refused", why: "a command cannot hold the character U+0000" };
-  const state = await tryIsolation(isolation);
-  if (!state.works) return { status: "refused", why: `the command was not run: ${state.why}` };
   const sandbox: Sandbox = { ...rest, isolation, folder: cwd ?? null };
+  const problem = await sandboxProblem(sandbox);
+  if (problem) return { status: "refused", why: `the command was not run: ${problem}` };
   const name = `longhand-shell-${process.pid}-${++started}`;
   const outside = startProcess(launchOf(sandbox, ["/bin/sh", "-c", INTERLEAVED, "sh", command], name));
   const ended = { timed_out: false, stopped: false };

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type Container, modelOfContainer, runContainer } from "../../agent/index.js";
+import { type Container, encode, modelOfContainer, runContainer } from "../../agent/index.js";
 import { AssistantMessage } from "../../message/index.js";
 import { chunk, eventStream, startChatCompletionsServer } from "../../testing/chatCompletionsServer.js";
 import { RecordingHost } from "../../testing/recordingHost.js";
@@ -44,7 +44,8 @@ describe("longhand agent", () => {
   });
 
   it("is steered between its tools and after its answer", async () => {
-    const { host, end } = await run(demo, ["never mind the time", "one more thing"]);
+    // The demo asks its clock anew for each thing it is told.
+    const { host, end } = await run(demo, ["never mind the time", null, "one more thing"]);
     expect(end).toEqual({ status: "answered" });
     const texts = host.answers.map(({ message }) => AssistantMessage.textContent(message)).filter(Boolean);
     expect(texts.some((text) => text.includes("never mind the time"))).toBe(true);
@@ -83,21 +84,34 @@ describe("longhand agent", () => {
     }
   });
 
-  it("refuses a first line that is no turn, and ends when nobody listens any more", async () => {
-    const given = (input: string) =>
-      new Promise<{ code: number | null; err: string }>((resolve) => {
-        const child = spawn(process.execPath, [MAIN, "agent"], { env: { ...demo } });
-        let err = "";
-        child.stderr.on("data", (piece) => {
-          err += piece;
-        });
-        child.on("close", (code) => resolve({ code, err }));
-        child.stdin.end(input);
+  it("refuses a first line that is no turn", async () => {
+    for (const input of ["hello\n", "", '{"type":"continue"}\n']) {
+      const child = spawn(process.execPath, [MAIN, "agent"], { env: { ...demo } });
+      let err = "";
+      child.stderr.on("data", (piece) => {
+        err += piece;
       });
-    expect(await given("hello\n")).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("docs/container.md"),
+      child.stdin.end(input);
+      expect(await new Promise((resolve) => child.on("close", resolve))).toBe(2);
+      expect(err).toContain("docs/container.md");
+    }
+  });
+
+  it("ends in the middle of its answer when nobody listens any more", async () => {
+    const model = modelOfContainer({ name: "x", command: ["x"], isolation: "none" }, LIMITS);
+    const { request } = await new RecordingHost(model, ["/long"]).request();
+    const child = spawn(process.execPath, [MAIN, "agent"], {
+      env: { ...demo, LONGHAND_DEMO_DELAY_MS: "20" },
     });
-    expect(await given("")).toMatchObject({ code: 2 });
+    let out = "";
+    child.stdin.write(encode(model, request).body);
+    child.stdout.on("data", (piece) => {
+      out += piece;
+      child.stdin.end();
+    });
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(0);
+    expect(out).toContain('"type":"thinking"');
+    expect(out).not.toContain('"type":"result"');
+    expect(out).not.toContain('"type":"tool_result"');
   });
 });
