@@ -12,10 +12,12 @@ export default defineConfig({
     target: "node20",
     rolldownOptions: {
       input: { main: "src/app/cli/main.ts", worker: "src/store/sqlite/worker.ts" },
-      // Left out: the native driver, a package its user installs, and what fastify loads only when it is asked to.
+      // Left out: drivers (one is native, the other few need), a package its user installs, and what fastify loads only
+      // when it is asked to.
       external: [
         /^@modelcontextprotocol\/sdk\//,
         /^@photostructure\/sqlite$/,
+        /^pg$/,
         /^@fastify\/ajv-compiler$/,
         /^@fastify\/fast-json-stringify-compiler$/,
         /^pino$/,

@@ -115,10 +115,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     async claim({ kind, holder, now, leaseMs, limit }) {
       orClosed();
       const rows = await claims(
-        "SELECT longhand_claim($1, $2, $3, $4, $5) AS claim",
+        "SELECT longhand_claim($1, $2, $3, $4, $5, $6) AS claim",
         kind,
         holder,
-        clock ? null : now,
+        now,
+        clock === null,
         leaseMs,
         limit,
       );
@@ -156,10 +157,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
 }
 
-/** A claim as the server tells it: with all the lane's first pieces, and the time by which to tell which are due. */
+/**
+ * A claim as the server tells it: with all the lane's first pieces, and its time, by which to tell which are due. Who
+ * claims has another clock, and is told when they were due by that one.
+ */
 function claimOf(row: Row): Claim {
-  const { now, work, ...claim }: Claim & { now: number } = parsedJson(text(row.claim));
-  return { ...claim, work: duePieces(claim.kind, work, now) };
+  const { now, skew, work, ...claim }: Claim & { now: number; skew: number } = parsedJson(text(row.claim));
+  const due = duePieces(claim.kind, work, now);
+  return { ...claim, work: due.map((piece) => ({ ...piece, run_at: piece.run_at && piece.run_at - skew })) };
 }
 
 type Refusal = Exclude<OpResult, { status: "committed" }>;

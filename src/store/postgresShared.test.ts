@@ -157,6 +157,8 @@ describe.skipIf(!server)("many processes on one Postgres", () => {
       store.claim({ kind: "turn", holder: "h", now, leaseMs: 30_000, limit: 10 });
     const mine = await ask(fast, Date.now() + HOUR);
     expect(mine.map(({ lane }) => lane)).toEqual(["turn:b"]);
+    // By its own clock, too, what it was given is due.
+    expect(Math.abs((mine[0]?.work[0]?.run_at ?? 0) - Date.now() - HOUR)).toBeLessThan(60_000);
     expect(await ask(slow, Date.now() - HOUR)).toEqual([]);
     expect(await ask(fast, Date.now() + 9 * HOUR)).toEqual([]);
     const [lease] = mine;

@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { arch, platform, tmpdir, userInfo } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { freePort } from "./serverProcess.js";
 
 export type PostgresServer = {
   /** A new, empty database, as a URL. */
@@ -92,16 +92,4 @@ function linkLibraries(): void {
   for (const { source, target } of links) {
     if (!existsSync(join(root, target))) symlinkSync(relative(dirname(target), source), join(root, target));
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = address !== null && typeof address === "object" ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -30,6 +30,21 @@ export const COMMANDS: readonly Command[] = [
     run: async () => (await import("./start.js")).start(process.env),
   },
   {
+    name: "migrate",
+    takes: "",
+    summary: "Move everything from SQLite to an empty Postgres database (the server must be stopped)",
+    options: {
+      from: { type: "string", value: "folder", help: "where the data is (LONGHAND_DATA, or ./data)" },
+      to: { type: "string", value: "url", help: "the database (DATABASE_URL)" },
+    },
+    run: async (typed, out) =>
+      (await import("./migrate.js")).migrate(
+        typed.text("from") ?? (process.env.LONGHAND_DATA || "data"),
+        typed.text("to") ?? process.env.DATABASE_URL,
+        out(typed.has("json")),
+      ),
+  },
+  {
     name: "agent",
     takes: "",
     summary: "The built-in agent as a container: a turn on standard input, its events on standard output",

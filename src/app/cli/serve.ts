@@ -11,10 +11,19 @@ import { version } from "./version.js";
 /** How long running turns may still take once we are asked to stop. */
 const GRACE_MS = 3000;
 
-export type Serving = { env: Env; settings: Settings; token: string; store: Store };
+export type Serving = {
+  env: Env;
+  settings: Settings;
+  token: string;
+  store: Store;
+  /** By what name we hold leases. */
+  holder: string;
+  /** Where the data is. */
+  where: string;
+};
 
 /** Serve what the store holds, and say where. Resolves when it listens. */
-export async function serve({ env, settings, token, store }: Serving): Promise<void> {
+export async function serve({ env, settings, token, store, holder, where }: Serving): Promise<void> {
   const model = defaultModelName(env);
   const found = resolveModel(model.name, env);
   if (!found.ok) throw new SettingError(`The model cannot be used: ${found.why}`);
@@ -27,7 +36,7 @@ export async function serve({ env, settings, token, store }: Serving): Promise<v
     aliases: settings.aliases,
     channels: channels(env),
     log: logger(env),
-    holder: "local",
+    holder,
   });
   await gateway.start();
   const server = createServer({
@@ -51,7 +60,7 @@ export async function serve({ env, settings, token, store }: Serving): Promise<v
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void stop().then(() => process.exit(0)));
-  process.stdout.write(welcome(address, tokens.loginCode(), model, settings.data));
+  process.stdout.write(welcome(address, tokens.loginCode(), model, where));
 }
 
 /** Where we are: the name we were given, with the port we got. */

@@ -9,6 +9,8 @@ export type Settings = {
   host: string;
   port: number;
   data: string;
+  /** `DATABASE_URL`; null: SQLite in the data folder. */
+  database: string | null;
   assistantName: string;
   aliases: string[];
 };
@@ -20,9 +22,6 @@ export class SettingError extends Error {
 
 /** Settings from the environment, and from a `.env` file beside us when there is one. */
 export function readSettings(env: Env): Settings {
-  if (env.DATABASE_URL) {
-    throw new SettingError("DATABASE_URL is set, but this version keeps its data in SQLite only: unset it.");
-  }
   const port = env.LONGHAND_PORT ?? "7483";
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
     throw new SettingError(`LONGHAND_PORT is "${port}": set it to a number from 0 to 65535, such as 7483.`);
@@ -31,6 +30,7 @@ export function readSettings(env: Env): Settings {
     host: env.LONGHAND_HOST || "127.0.0.1",
     port: Number(port),
     data: resolve(env.LONGHAND_DATA || "data"),
+    database: env.DATABASE_URL || null,
     assistantName: env.ASSISTANT_NAME?.trim() || "Longhand",
     aliases: (env.TRIGGER_ALIASES ?? "")
       .split(",")

@@ -74,11 +74,12 @@ BEGIN
   RETURN due IS NOT NULL;
 END $$;
 
-/* given: the asker's clock, where that is to be gone by; otherwise ours. */
-CREATE FUNCTION longhand_claim(of_kind text, by_holder text, given bigint, lease_ms bigint, how_many bigint)
+/* asked_at: the asker's clock; gone by where given, otherwise ours is. skew: how much ours is ahead of it. */
+CREATE FUNCTION longhand_claim(
+  of_kind text, by_holder text, asked_at bigint, given boolean, lease_ms bigint, how_many bigint)
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
-  at bigint := coalesce(given, longhand_now());
+  at bigint := CASE WHEN given THEN asked_at ELSE longhand_now() END;
   taken bigint := 0;
   looked bigint;
   due bigint;
@@ -100,7 +101,7 @@ BEGIN
         free_at = at + lease_ms WHERE lane = l.lane;
       taken := taken + 1;
       RETURN NEXT jsonb_build_object('lane', l.lane, 'fence', l.fence + 1, 'kind', l.kind,
-        'chat_jid', l.chat_jid, 'tries', l.tries + 1, 'now', at, 'work', (
+        'chat_jid', l.chat_jid, 'tries', l.tries + 1, 'now', at, 'skew', at - asked_at, 'work', (
           SELECT jsonb_agg(to_jsonb(pieces) - 'n' ORDER BY n)
           FROM (SELECT * FROM work WHERE lane = l.lane ORDER BY n LIMIT 100) AS pieces))::text;
     END LOOP;

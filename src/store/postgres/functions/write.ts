@@ -55,8 +55,6 @@ DECLARE
   results jsonb[] := '{}';
   skew bigint := coalesce(longhand_now() - asked_at, 0);
 BEGIN
-  /* Clocks that agree but for the way here are left alone. */
-  IF abs(skew) < 1000 THEN skew := 0; END IF;
   PERFORM longhand_lock(locks);
   FOR op IN SELECT value FROM jsonb_array_elements(ops) LOOP
     BEGIN
