@@ -4,7 +4,7 @@ import { openMemory } from "../store/memory.js";
 import type { Store } from "../store/store.js";
 import { createGateway } from "./gateway.js";
 
-const TRIES = process.env.LONGHAND_LONG === "1" ? 10_000 : 1000;
+const TRIES = process.env.LONGHAND_LONG === "1" ? 10_000 : 300;
 const MODES = ["steer", "queue", "collect", "interrupt"] as const;
 const ENDED = new Set(["answered", "steered", "collected", "superseded"]);
 

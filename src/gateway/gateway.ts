@@ -1,4 +1,10 @@
-import { clock as clockTool, type Fetch, type Tool } from "../agent/index.js";
+import {
+  type Container,
+  clock as clockTool,
+  type Fetch,
+  modelOfContainer,
+  type Tool,
+} from "../agent/index.js";
 import type { Channel, Gate, InboundMessage, Received } from "../channel/channel.js";
 import {
   audienceOf,
@@ -21,6 +27,7 @@ import { type Clock, iso, systemClock } from "./clock.js";
 import { moveDelivery } from "./desk.js";
 import { EventHub } from "./events.js";
 import {
+  agentLimits,
   chatLookup,
   type FoundModel,
   type GatewayLimits,
@@ -64,6 +71,8 @@ export type GatewayOptions = {
   defaultModel: string;
   channels?: readonly Channel[];
   tools?: readonly Tool[];
+  /** Agents outside this process; a chat whose model is `container/<name>` is answered by that one. */
+  containers?: readonly Container[];
   notices?: NoticeSource;
   assistantName?: string;
   aliases?: readonly string[];
@@ -106,6 +115,19 @@ const HOME = {
   ],
 } as const;
 
+const CONTAINER = "container/";
+
+/** Models by name; containers among them. */
+function modelFinder({ resolveModel, containers = [] }: GatewayOptions, limits: GatewayLimits) {
+  return (name: string): FoundModel => {
+    if (!name.startsWith(CONTAINER)) return resolveModel(name);
+    const container = containers.find((known) => CONTAINER + known.name === name);
+    if (container) return { ok: true, model: modelOfContainer(container, agentLimits(limits)) };
+    const names = containers.map((known) => CONTAINER + known.name).join(", ") || "none";
+    return { ok: false, why: `there is no container "${name}" here; there is: ${names}` };
+  };
+}
+
 const noShell: Shell = async () => ({ ok: false, why: "this server runs no shell commands" });
 
 /**
@@ -139,12 +161,13 @@ export class Gateway {
       live: new Live(),
       hostMessages: new HostMessageBroadcaster(clock),
       userMessages: new UserMessageHandler(clock),
-      resolveModel: options.resolveModel,
+      resolveModel: modelFinder(options, limits),
       fetch: options.fetch,
       defaultModel: options.defaultModel,
       assistantName: options.assistantName ?? "Longhand",
       aliases: options.aliases ?? [],
       tools: options.tools ?? [clockTool],
+      containers: new Map((options.containers ?? []).map((container) => [container.name, container])),
       notices: options.notices ?? (async () => []),
       log: options.log ?? (() => {}),
       holder: options.holder ?? clock.newId(),

@@ -1,4 +1,4 @@
-import type { Fetch, Model, Tool } from "../agent/index.js";
+import type { AgentLimits, Container, Fetch, Model, Tool } from "../agent/index.js";
 import type { Channel } from "../channel/channel.js";
 import type { Notice } from "../context/index.js";
 import type { Chat } from "../message/index.js";
@@ -43,6 +43,8 @@ export type Hall = {
   assistantName: string;
   aliases: readonly string[];
   tools: readonly Tool[];
+  /** Agents outside this process, by name: chats choose one as the model `container/<name>`. */
+  containers: ReadonlyMap<string, Container>;
   notices: NoticeSource;
   log: Log;
   /** Who holds our leases. */
@@ -78,6 +80,12 @@ export type GatewayLimits = {
   /** How often streamed text is saved. */
   saveEveryMs: number;
 };
+
+/** How far one turn may go. */
+export function agentLimits(limits: GatewayLimits): AgentLimits {
+  const { steps, attempts, turnMs, toolMs, turnUsd } = limits;
+  return { steps, attempts, timeMs: turnMs, toolMs, usd: turnUsd };
+}
 
 /** Chats by jid and by address, remembered while nothing changes. */
 export type ChatLookup = {

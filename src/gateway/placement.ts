@@ -78,8 +78,11 @@ function collects({ while_busy }: Chat): boolean {
 }
 
 /** Has it waited longer than the chat wants an answer to be late? */
-export function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
-  return chat.expire_after_s !== null && now - asked.inbound.received_at > chat.expire_after_s * 1000;
+export /** Messages from before it was kept when they came (0) do not expire. */
+function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
+  const { received_at } = asked.inbound;
+  if (chat.expire_after_s === null || received_at === 0) return false;
+  return now - received_at > chat.expire_after_s * 1000;
 }
 
 /** Does this message join the running turn at its next boundary? */

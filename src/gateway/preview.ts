@@ -39,6 +39,7 @@ export async function previewContext(
       attachments: new Map([...(await attachmentBytes(hall, path)), ...(said?.bytes ?? [])]),
     },
     notices,
+    turnId,
   );
   const encoded = encode(found.model, request);
   const blocks = await blocksOf(hall, chat.jid, encoded);

@@ -1,9 +1,9 @@
-import { type AgentEnd, runAgent, type UnfinishedBatch } from "../agent/index.js";
+import { type AgentEnd, runAgent, runContainer, type UnfinishedBatch } from "../agent/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, Fact, Turn } from "../store/store.js";
 import { payerOf } from "./budget.js";
 import { iso } from "./clock.js";
-import type { Hall } from "./hall.js";
+import { agentLimits, type Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
 import { closeTurn, takeUp } from "./resume.js";
 import { takeForTurn } from "./take.js";
@@ -31,7 +31,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return cannotAnswer(hall, task, found.why);
   const stop = new AbortController();
-  const { state, unfinished } = await begin(hall, {
+  const { state, unfinished, answered } = await begin(hall, {
     claim,
     chat,
     members,
@@ -48,9 +48,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   const host = new TurnHost(hall, state, watch);
   watch.start();
   try {
-    const { steps, attempts, turnMs, toolMs, turnUsd } = hall.limits;
-    const limits = { steps, attempts, timeMs: turnMs, toolMs, usd: turnUsd };
-    const end = await runAgent(host, { tools: hall.tools, limits, unfinished }, state.signal);
+    const end = await answer(hall, host, state, unfinished);
     await watch.close();
     await conclude(hall, host, state, end);
     hall.log("info", "turn.ended", { ...ids, status: end.status });
@@ -59,6 +57,19 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
     await host.end();
     hall.live.endTurn(state.turn.id);
   }
+}
+
+/** By the agent in this process, or by one outside it. */
+function answer(
+  hall: Hall,
+  host: TurnHost,
+  { model, signal }: TurnState,
+  unfinished: UnfinishedBatch | null,
+): Promise<AgentEnd> {
+  const limits = agentLimits(hall.limits);
+  const container = model.api === "container" ? hall.containers.get(model.id) : undefined;
+  if (container) return runContainer(host, { container, limits, unfinished }, signal);
+  return runAgent(host, { tools: hall.tools, limits, unfinished }, signal);
 }
 
 /** An answer was written as it came; every other end is written here. */
@@ -129,7 +140,7 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
 }
 
 type Given = Omit<TurnState, "turn" | "trigger" | "payer" | "notices" | "head"> & { left: Turn | null };
-type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
+type Begun = { state: TurnState; unfinished: UnfinishedBatch | null; answered: boolean };
 
 /** Start the turn, or go on with the one a crash cut short. */
 async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
@@ -150,14 +161,15 @@ async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
-    return { state: { ...state, head: opening.head }, unfinished: opening.unfinished };
+    const { unfinished, answered } = opening;
+    return { state: { ...state, head: opening.head }, unfinished, answered };
   }
 }
 
 async function start(hall: Hall, state: TurnState) {
   const taking = await takeForTurn(hall, state, state.members);
   const started: Fact = { type: "turn_started", turn: state.turn };
-  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null };
+  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, answered: false };
 }
 
 async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {

@@ -17,14 +17,21 @@ import {
   rowsOfAssistant,
   Usage,
 } from "../message/index.js";
-import type { CommitResult, Expectation, Fact, NewMessage } from "../store/store.js";
+import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import type { Hall } from "./hall.js";
 import { Partials } from "./partials.js";
 import { steering } from "./placement.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
 import { newRow } from "./rows.js";
-import { type Reservation, reserve, settleSpending, unpricedUnderBudget, warningOf } from "./spending.js";
+import {
+  lowBudgets,
+  type Reservation,
+  refusalOf,
+  reserve,
+  settleSpending,
+  unpricedUnderBudget,
+} from "./spending.js";
 import { chainEntries, takeForTurn } from "./take.js";
 import { type Ending, endingFacts } from "./turnEnd.js";
 import {
@@ -79,7 +86,7 @@ export class TurnHost implements AgentHost {
     if (!model) return null;
     const window = await readWindow(hall, state.chat, state.head);
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
-    const { request, leftOut } = requestOf(hall, state.chat, window, state.notices);
+    const { request, leftOut } = requestOf(hall, state.chat, window, state.notices, state.turn.id);
     this.leftOut = [...leftOut, ...this.hostRows];
     return { model, request };
   }
@@ -99,15 +106,16 @@ export class TurnHost implements AgentHost {
       call,
       blocks,
       leftOut: [...this.leftOut, ...call.encoded.leftOut],
-      previous: this.previous,
+      // What only goes on from the call before it is compared with nothing.
+      previous: call.encoded.follows ? null : this.previous,
     });
     const { reservation, facts, expect } = reserve(hall, payment, call.encoded);
     const result = await this.commit([fact, ...facts], expect);
     if (result.status === "conflict" && result.expectation?.type === "budget") {
-      return { ok: false, why: result.why };
+      return { ok: false, why: refusalOf(hall, payment, result.expectation.account) };
     }
     expectCommitted(result);
-    this.previous = { callId, blocks };
+    if (!call.encoded.follows) this.previous = { callId, blocks };
     this.started = fact.call;
     this.reservation = reservation;
     this.firstTokenAt = null;
@@ -212,6 +220,11 @@ export class TurnHost implements AgentHost {
     return this.hall.clock.sleep(ms, signal);
   }
 
+  /** A crash came between an answer and who was about to join behind it: they join now, or the turn is over. */
+  goOnBehindAnswer(): Promise<Verdict> {
+    return this.close([], [], { last: true, mayJoin: true });
+  }
+
   /** The turn ends otherwise than with an answer. */
   async finish(ending: Ending, news: Fact[]): Promise<void> {
     const asked = ending.outcome === "stopped" ? this.watch.stopping : { done: [], facts: [] };
@@ -285,9 +298,13 @@ export class TurnHost implements AgentHost {
     if (!reservation) return [];
     this.reservation = null;
     const payment = { chat: state.chat, payer: state.payer, model: call.model };
-    const warning = await warningOf(hall, payment, reservation, usage);
-    const news = warning ? hall.hostMessages.facts(state.chat, warning, {}, state.turn.id) : [];
-    return [...settleSpending(reservation, usage), ...news];
+    for (const { says, expect, fact } of await lowBudgets(hall, payment, reservation, usage)) {
+      const news = hall.hostMessages.facts(state.chat, says, {}, state.turn.id);
+      const result = await this.commit([fact, ...news], [expect]);
+      // Somebody else's call told people in this very moment.
+      if (result.status !== "conflict") expectCommitted(result);
+    }
+    return settleSpending(reservation, usage);
   }
 
   private modelOf(choice: ModelChoice) {
@@ -305,8 +322,10 @@ export class TurnHost implements AgentHost {
 
   private async lastRequest(): Promise<PreviousRequest | null> {
     const { hall, state } = this;
-    const callId = await hall.store.read.lastCall(state.chat.jid, state.turn.thread_id);
-    const request = callId && (await hall.store.read.request(callId));
+    const { read } = hall.store;
+    const lastId = await read.lastCall(state.chat.jid, state.turn.thread_id);
+    const callId = lastId && (await firstLine(read, lastId));
+    const request = callId && (await read.request(callId));
     return request ? { callId, blocks: request.blocks } : null;
   }
 
@@ -330,6 +349,19 @@ export class TurnHost implements AgentHost {
       facts,
     });
   }
+}
+
+/** Of what was said to a container, the line that holds the whole conversation: the first of its turn. */
+async function firstLine(read: Store["read"], callId: string): Promise<string> {
+  const call = await read.call(callId);
+  if (call?.api !== "container" || call.turn_id === null) return callId;
+  const [first] = await read.calls({
+    chat_jid: call.chat_jid,
+    turn_id: call.turn_id,
+    after: null,
+    limit: 1,
+  });
+  return first?.id ?? callId;
 }
 
 function takenOver(): Interrupted {

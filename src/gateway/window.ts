@@ -23,6 +23,7 @@ export function requestOf(
   chat: Chat,
   window: Window,
   notices: readonly Notice[],
+  turnId: string,
 ): { request: ModelRequest; leftOut: LeftOut[] } {
   const assembled = assemble({ ...window, chat, notices });
   const request: ModelRequest = {
@@ -30,6 +31,12 @@ export function requestOf(
     messages: assembled.messages,
     tools: hall.tools.map(definitionOf),
     origins: assembled.origins,
+    about: {
+      chat_jid: chat.jid,
+      turn_id: turnId,
+      assistant_name: chat.assistant_name,
+      time_zone: chat.time_zone,
+    },
   };
   return { request, leftOut: assembled.left_out };
 }
