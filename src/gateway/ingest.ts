@@ -223,12 +223,6 @@ export function turnLane(chatJid: string, threadId: string): string {
   return `turn:${JSON.stringify([chatJid, threadId])}`;
 }
 
-/** The chat whose turns run in a lane. */
-export function chatOf(lane: string): string {
-  const [chatJid = ""] = JSON.parse(lane.slice("turn:".length)) as string[];
-  return chatJid;
-}
-
 /** The thread whose turns run in a lane. */
 export function threadOf(lane: string): string {
   const [, threadId = ""] = JSON.parse(lane.slice("turn:".length)) as string[];

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { IngestAnswer, Person } from "../message/index.js";
 import { resolveModel } from "../provider/index.js";
@@ -316,4 +317,58 @@ describe("settings that cannot be right", () => {
       });
     }
   });
+});
+
+it("takes in whatever people, bots and programs say under whatever settings, with a reason for each", async () => {
+  await register();
+  await add({ name: "Olivia", senders: ["slack:U1", "whatsapp:45"] });
+  const lists = fc.constantFrom("*", [], ["person:olivia"], ["slack:U1", "slack:B1"]);
+  const settings = fc.record({
+    trigger: fc.constantFrom("always", "mention", "sticky", { pattern: "^(hey|ho)+$" }),
+    allow: lists,
+    read: lists,
+    allow_bots: fc.boolean(),
+    loop_limit: fc.integer({ min: 1, max: 2 }),
+    sticky_s: fc.integer({ min: 0, max: 100 }),
+    quiet_ms: fc.constantFrom(null, 0, 50),
+    budget: fc.constantFrom({}, { usd_per_day: 0 }, { usd_per_person_per_day: 0 }, { tokens_per_day: 9 }),
+    bindings: fc.constantFrom([], [{ channel: "slack", address: "slack:C1", threads: "separate" }]),
+  });
+  const from = fc.record(
+    {
+      sender_id: fc.constantFrom("slack:U1", "slack:B1", "whatsapp:45", "tui-user"),
+      sender_type: fc.constantFrom("human", "bot"),
+      thread_id: fc.constantFrom("1", "2", null),
+      channel_external_id: fc.constantFrom("C1", "", null),
+      reply_to: fc.constantFrom("x", "", null),
+      recipient_id: fc.constantFrom("bot:longhand", "bot:other", null),
+      passive: fc.constantFrom(true, false, null),
+    },
+    { requiredKeys: ["sender_id"] },
+  );
+  const words = fc.constantFrom(
+    "@Longhand hi",
+    "stop",
+    "!ls",
+    "hey",
+    "\u0000x",
+    "\u202e",
+    "model",
+    " ",
+    "🤖",
+  );
+  await fc.assert(
+    fc.asyncProperty(settings, fc.array(fc.tuple(words, from), { maxLength: 4 }), async (given, messages) => {
+      expect(await gateway.changeChat("team", given)).toMatchObject({ status: "ok" });
+      for (const [content, metadata] of messages) {
+        now += 20_000;
+        const msg_metadata = { source: "slack", sender_display_name: "X", sender_type: "human", ...metadata };
+        const result = await gateway.submitChat("team", { content, msg_metadata });
+        if (content.includes("\u0000")) expect(result.status).toBe("invalid");
+        else
+          expect(result).toMatchObject({ status: "stored", answer: { reason: expect.stringMatching(/./) } });
+      }
+    }),
+    { numRuns: process.env.LONGHAND_LONG ? 2000 : 100 },
+  );
 });
