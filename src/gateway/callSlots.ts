@@ -1,5 +1,13 @@
-type Waiting = { chatJid: string; begin: () => void };
-type Queue = { running: number; waiting: Waiting[]; lastChat: string };
+/** `round`: who waits is let in by rounds, one of each chat in every round. */
+type Waiting = { round: number; begin: () => void };
+type Queue = {
+  running: number;
+  waiting: Waiting[];
+  /** The round that places are given in now. */
+  round: number;
+  /** The last round in which each chat has somebody waiting, or had its place. */
+  lastRounds: Map<string, number>;
+};
 
 /**
  * How many calls of one model run at once. Each model has places of its own, so one that hangs holds up nobody who
@@ -13,7 +21,7 @@ export class CallSlots {
   /** Resolves with what frees the place again; at once with nothing to free when the signal fires first. */
   async enter(model: string, chatJid: string, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) return () => {};
-    const queue = this.queues.get(model) ?? { running: 0, waiting: [], lastChat: "" };
+    const queue = this.queues.get(model) ?? newQueue();
     this.queues.set(model, queue);
     if (queue.running < this.atOnce) queue.running++;
     else if (!(await this.wait(queue, chatJid, signal))) return () => {};
@@ -33,7 +41,7 @@ export class CallSlots {
         resolve(false);
       };
       const entry: Waiting = {
-        chatJid,
+        round: nextRound(queue, chatJid),
         begin: () => {
           signal.removeEventListener("abort", giveUp);
           resolve(true);
@@ -56,10 +64,27 @@ export class CallSlots {
   }
 }
 
-/** The first of the chats that did not have the last place; the first of all when there is no other chat. */
+function newQueue(): Queue {
+  return { running: 0, waiting: [], round: 0, lastRounds: new Map() };
+}
+
+/** The round after the one that is on, which nobody joins any more, and after the chat's last. */
+function nextRound({ round, lastRounds }: Queue, chatJid: string): number {
+  const own = Math.max(round, lastRounds.get(chatJid) ?? 0) + 1;
+  lastRounds.set(chatJid, own);
+  return own;
+}
+
+/** The first who came, of those in the earliest round. */
 function takeNext(queue: Queue): Waiting | null {
-  const other = queue.waiting.findIndex(({ chatJid }) => chatJid !== queue.lastChat);
-  const [next = null] = queue.waiting.splice(Math.max(other, 0), 1);
-  if (next) queue.lastChat = next.chatJid;
+  const [first, ...others] = queue.waiting;
+  if (!first) return null;
+  const next = others.reduce((best, entry) => (entry.round < best.round ? entry : best), first);
+  queue.waiting.splice(queue.waiting.indexOf(next), 1);
+  if (next.round > queue.round) {
+    queue.round = next.round;
+    // Whoever's last round is over is as good as new.
+    for (const [chat, last] of queue.lastRounds) if (last < queue.round) queue.lastRounds.delete(chat);
+  }
   return next;
 }

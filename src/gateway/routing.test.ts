@@ -55,7 +55,9 @@ function heldTool(more: Partial<Tool> = {}) {
     ...more,
   };
   const started = (count = 1) => until(() => runs.length >= count);
-  const end = () => ended.splice(0).forEach((resolve) => resolve());
+  const end = () => {
+    for (const resolve of ended.splice(0)) resolve();
+  };
   return { tool, runs, started, end };
 }
 

@@ -62,43 +62,80 @@ export function settleSpending({ accounts, estimate }: Reservation, usage: Usage
   return spentFacts({ accounts, estimate }, actual);
 }
 
-/** What people are told when this call takes a budget past four fifths; null when it does not. */
-export async function warningOf(
+/** A budget of which four fifths are used or put aside by now, and whether people were told today. */
+export type LowBudget = { says: string; expect: Expectation; fact: Fact };
+
+/**
+ * The budgets that run low with this call, and that nobody was told about yet. Telling is noted like spending, in an
+ * account that takes one such note a day: of several calls that end at once only one can write its word.
+ */
+export async function lowBudgets(
   hall: Hall,
   { chat, payer }: Payment,
   { estimate }: Reservation,
   usage: Usage,
-): Promise<string | null> {
+): Promise<LowBudget[]> {
+  const low: LowBudget[] = [];
   for (const limit of limitsOf(hall, chat, payer, hall.clock.now())) {
-    const [known] = await hall.store.read.spent({
-      accounts: { is: limit.account },
-      from: limit.day,
-      to: limit.day,
+    const spent = await spentToday(hall, limit.account, limit.day);
+    const says = lowWords(limit, {
+      usd: spent.usd - estimate.usd + (usage.cost?.total ?? 0),
+      tokens: tokensOf(spent) - tokensOf(estimate) + usedTokens(usage),
     });
-    if (!known) continue;
-    const before = {
-      usd: known.spending.usd - estimate.usd,
-      tokens: tokensOf(known.spending) - tokensOf(estimate),
-    };
-    const used = { usd: usage.cost?.total ?? 0, tokens: usedTokens(usage) };
-    const crossed = crossedLimit(limit, before, used);
-    if (crossed) return crossed;
+    const note = noteOf(limit);
+    if (says === null || tokensOf(await spentToday(hall, note, limit.day)) > 0) continue;
+    const { day } = limit;
+    const plus = { usd: 0, tokens: 1 };
+    low.push({
+      says,
+      expect: { type: "budget", account: note, day, plus, usd: null, tokens: 1 },
+      fact: { type: "spent", account: note, day, spending: { ...NOTHING, input_tokens: 1 } },
+    });
   }
-  return null;
+  return low;
+}
+
+/** Which of the limits has no room for a call, in words for people. */
+export function refusalOf(hall: Hall, { chat, payer }: Payment, account: string): string {
+  const limit = limitsOf(hall, chat, payer, hall.clock.now()).find((known) => known.account === account);
+  return limit ? `${limit.whose} budget of ${amountOf(limit)} a day has no room for it` : "a budget is spent";
+}
+
+const NOTHING: Spending = {
+  calls: 0,
+  unpriced: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  usd: 0,
+};
+
+async function spentToday(hall: Hall, account: string, day: string): Promise<Spending> {
+  const [known] = await hall.store.read.spent({ accounts: { is: account }, from: day, to: day });
+  return known?.spending ?? NOTHING;
+}
+
+/** A budget that was changed is a budget nobody was told about. */
+function noteOf({ account, usd, tokens }: Limit): string {
+  return `told:${usd ?? ""}/${tokens ?? ""}:${account}`;
 }
 
 type Amount = { usd: number; tokens: number };
 
-function crossedLimit(limit: Limit, before: Amount, used: Amount): string | null {
-  const crosses = (most: number | null, from: number, plus: number) =>
-    most !== null && from < most * WARN_AT && from + plus >= most * WARN_AT;
-  if (crosses(limit.usd, before.usd, used.usd)) {
+function lowWords(limit: Limit, used: Amount): string | null {
+  if (limit.usd !== null && used.usd >= limit.usd * WARN_AT) {
     return `80 % of ${limit.whose} budget of $${limit.usd} a day is used.`;
   }
-  if (crosses(limit.tokens, before.tokens, used.tokens)) {
+  if (limit.tokens !== null && used.tokens >= limit.tokens * WARN_AT) {
     return `80 % of ${limit.whose} budget of ${limit.tokens} tokens a day is used.`;
   }
   return null;
+}
+
+function amountOf({ usd, tokens }: Limit): string {
+  const amounts = [usd === null ? [] : [`$${usd}`], tokens === null ? [] : [`${tokens} tokens`]];
+  return amounts.flat().join(" and ");
 }
 
 function estimateOf(model: Model, encoded: EncodedRequest): Spending {

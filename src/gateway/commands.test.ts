@@ -1,0 +1,385 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Channel, OutgoingMessage } from "../channel/channel.js";
+import { model } from "../provider/index.js";
+import { openMemory } from "../store/memory.js";
+import { type HeldModel, startHeldModel } from "../testing/heldModel.js";
+import { ASH, OLIVIA, Talk, until } from "../testing/talk.js";
+import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+
+let held: HeldModel;
+const gateways: Gateway[] = [];
+beforeEach(async () => {
+  held = await startHeldModel();
+});
+afterEach(async () => {
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop(0)));
+  await held.close();
+  expect(held.broken, "the model's API refuses such requests").toEqual([]);
+});
+
+async function open(settings: Record<string, unknown> = {}, options: Partial<GatewayOptions> = {}) {
+  const store = options.store ?? openMemory();
+  const gateway = createGateway({
+    store,
+    resolveModel: (name) =>
+      name.startsWith("no")
+        ? { ok: false, why: `there is no model ${name}` }
+        : { ok: true, model: model({ api: "openai-chat", id: name, baseUrl: held.baseUrl }) },
+    defaultModel: "main",
+    limits: { leaseMs: 2000 },
+    ...options,
+  });
+  gateways.push(gateway);
+  await gateway.start();
+  await gateway.changeChat("home", settings);
+  return { gateway, store, home: new Talk(gateway, "home") };
+}
+
+/** Ask something and have it answered. */
+async function ask(talk: Talk, words: string, answer = "Yes."): Promise<string> {
+  const id = await talk.say(words);
+  (await held.next()).say(answer);
+  expect(await talk.outcome(id)).toBe("answered");
+  return id;
+}
+
+describe("reset", () => {
+  it("in all its spellings starts a fresh branch, and nothing is deleted", async () => {
+    const { home } = await open();
+    const verbs = ["reset", "clear", "new", "restart"];
+    const nouns = ["context", "session", "chat", "conversation"];
+    const spellings = verbs.flatMap((verb) => nouns.map((noun) => `${verb} ${noun}`));
+    expect(spellings).toHaveLength(16);
+    for (const [index, words] of spellings.entries()) {
+      await ask(home, `question ${index}`);
+      const typed = index % 2 === 0 ? `@Longhand ${words.toUpperCase()}` : ` ${words} `;
+      expect(await home.command(typed)).toContain("fresh start");
+    }
+    const call = home.say("what do you know?");
+    const asked = await held.next();
+    expect(asked.heard).toEqual(["[Olivia]: what do you know?"]);
+    asked.say("Nothing.");
+    await home.outcome(await call);
+    expect(await home.rows(OLIVIA.sender_id)).toHaveLength(33);
+  });
+
+  it("opens the fresh branch with what the operator wants always read, in order", async () => {
+    const { home, gateway } = await open();
+    const standing = async (content: string) => {
+      const msg_metadata = {
+        source: "api",
+        sender_id: "api:ops",
+        sender_display_name: "Ops",
+        sender_type: "bot",
+      };
+      const result = await gateway.injectMessage("home", { content, role: "system", msg_metadata });
+      if (result.status !== "stored") throw new Error(JSON.stringify(result));
+      return result.answer.message_id;
+    };
+    await standing("Speak like a pirate.");
+    const gone = await standing("Mention the sale.");
+    await ask(home, "hello");
+    await standing("Be brief.");
+    await gateway.revise("home", gone, null);
+    await home.command("reset context");
+    await home.command("new chat");
+    const again = home.say("hello again");
+    const call = await held.next();
+    const words = JSON.stringify(call.messages);
+    expect(words).toMatch(/pirate.*Be brief.*hello again/s);
+    expect(words.match(/pirate/g)).toHaveLength(1);
+    expect(words).not.toContain("sale");
+    call.say("Arr.");
+    expect(await home.outcome(await again)).toBe("answered");
+  });
+
+  it("leaves behind what was said before it, also what the model never read", async () => {
+    const { gateway } = await open();
+    await gateway.registerChat({ jid: "team" });
+    const team = new Talk(gateway, "team");
+    await team.say("the code is 1234", ASH);
+    await team.command("reset context");
+    await team.say("the train is late", ASH);
+    const asked = team.say("@longhand what do you know?");
+    const call = await held.next();
+    expect(call.heard).toEqual(["[Ash]: the train is late", "[Olivia]: what do you know?"]);
+    call.say("That the train is late.");
+    expect(await team.outcome(await asked)).toBe("answered");
+    expect((await team.rows()).map((row) => row.content)).toContain("the code is 1234");
+  });
+
+  it("waits for the running turn; `done` too, and says goodbye", async () => {
+    for (const [words, says] of [
+      ["reset context", "fresh start"],
+      ["end session", "Goodbye"],
+      ["done", "Goodbye"],
+    ] as const) {
+      const { home } = await open();
+      const asked = await home.say("one?");
+      const call = await held.next();
+      const command = await home.say(words);
+      expect(await home.command("todos")).toBe("Nothing is on the list.");
+      expect(await home.soFar(command)).toBe("pending");
+      call.say("One.");
+      expect(await home.outcome(asked)).toBe("answered");
+      expect(await home.outcome(command)).toBe("command");
+      expect((await home.news()).at(-1)).toContain(says);
+      const next = home.say("two?");
+      const second = await held.next();
+      expect(second.heard).toEqual(["[Olivia]: two?"]);
+      second.say("Two.");
+      await home.outcome(await next);
+    }
+  });
+
+  it("what comes behind it waits too, and is answered on the fresh branch", async () => {
+    const { home } = await open();
+    const asked = await home.say("one?");
+    const call = await held.next();
+    await home.say("reset context");
+    const behind = await home.say("btw two?");
+    call.say("One.");
+    expect(await home.outcome(asked)).toBe("answered");
+    const second = await held.next();
+    expect(second.heard).toEqual(["[Olivia]: btw two?"]);
+    second.say("Two.");
+    expect(await home.outcome(behind)).toBe("answered");
+  });
+});
+
+describe("questions to the host", () => {
+  it("are answered while a turn runs, cost no call and reach no model", async () => {
+    const { home } = await open();
+    await ask(home, "hello");
+    const asked = await home.say("one?");
+    const call = await held.next();
+    expect(await home.command("TODOS")).toBe("Nothing is on the list.");
+    expect(await home.command("@longhand usage")).toMatch(/tokens in 2 calls/);
+    expect(await home.command("context")).toMatch(/bytes .* blocks.*\/v1\/chats\/home\/context/);
+    expect(await home.command("model")).toBe("The model is main.");
+    expect(await home.soFar(asked)).toBe("pending");
+    call.say("One.");
+    expect(await home.outcome(asked)).toBe("answered");
+    const next = home.say("two?");
+    const second = await held.next();
+    expect(second.heard).toEqual(["[Olivia]: hello", "[Olivia]: one?", "[Olivia]: two?"]);
+    expect(JSON.stringify(second.messages)).not.toContain("todos");
+    second.say("Two.");
+    await home.outcome(await next);
+    expect(held.calls).toHaveLength(3);
+  });
+
+  it("usage says what was used, and that the price is not known", async () => {
+    const { home } = await open();
+    expect(await home.command("usage")).toBe("Nothing has been used in this chat yet.");
+    await ask(home, "hello");
+    const says = await home.command("usage");
+    expect(says).toContain("In all: 15 tokens in 1 calls, $0.0000 (1 calls of unknown price not counted)");
+  });
+
+  it("context tells what would be sent, in the thread where it is asked", async () => {
+    const { gateway } = await open();
+    const bindings = [{ channel: "slack", address: "slack:C1", threads: "separate" }];
+    await gateway.registerChat({ jid: "team", trigger: "always", bindings });
+    const team = new Talk(gateway, "team");
+    await ask(team, "in the channel");
+    const inThread = await team.command("context", { thread_id: "t1", channel_external_id: "C1" });
+    const inChannel = await team.command("context");
+    const messages = (says: string) => Number(/(\d+) of them messages/.exec(says)?.[1]);
+    expect(messages(inThread)).toBe(0);
+    expect(messages(inChannel)).toBe(2);
+  });
+
+  it("model: a good name answers from then on, an unknown one changes nothing", async () => {
+    const { home } = await open();
+    expect(await home.command("model nosuch")).toBe("The model stays main: there is no model nosuch");
+    expect(await home.command("Model other")).toBe("From now on other answers.");
+    const asked = await home.say("hello");
+    const call = await held.next();
+    expect(call.model).toBe("other");
+    expect(await home.command("model third")).toBe("From now on third answers.");
+    expect(await home.command("model")).toBe("The model is third.");
+    call.say("Hello.");
+    expect(await home.outcome(asked)).toBe("answered");
+    await ask(home, "and now?");
+    expect(held.calls.at(-1)?.model).toBe("third");
+  });
+});
+
+describe("fork", () => {
+  it("as a reply goes on from that message; what came after stays on its own branch", async () => {
+    const { home } = await open();
+    const first = await ask(home, "one?", "One.");
+    await ask(home, "two?", "Two.");
+    expect(await home.command("fork")).toContain("Reply `fork` to the message");
+    expect(await home.command("fork", { reply_to: first })).toContain("goes on from there");
+    const again = home.say("three?");
+    const call = await held.next();
+    expect(call.heard).toEqual(["[Olivia]: one?", "[Olivia]: three?"]);
+    expect(call.roles).toEqual(["user", "user"]);
+    call.say("Three.");
+    expect(await home.outcome(await again)).toBe("answered");
+    expect(await home.answers()).toEqual(["One.", "Two.", "Three."]);
+  });
+
+  it("from a message the assistant does not read now changes nothing", async () => {
+    const { home } = await open();
+    const first = await ask(home, "one?");
+    await home.command("reset context");
+    expect(await home.command("fork", { reply_to: first })).toContain("not part of the conversation");
+  });
+});
+
+describe("a shell command", () => {
+  const counting = (output = "file.txt") => {
+    const ran: string[] = [];
+    const shell: GatewayOptions["shell"] = async (command) => {
+      ran.push(command);
+      return { ok: true, output, exit_code: 0, note: "" };
+    };
+    return { ran, shell };
+  };
+
+  it("is off: a message like any other, until the operator names senders", async () => {
+    const { ran, shell } = counting();
+    const { home } = await open({}, { shell });
+    await ask(home, "!ls");
+    expect(ran).toEqual([]);
+  });
+
+  it("runs for named senders only; its output is kept and read by the model at the next turn", async () => {
+    const { ran, shell } = counting();
+    const { home } = await open({ shell_allow: ["slack:U1"] }, { shell });
+    const other = await home.say("!rm -rf", ASH);
+    (await held.next()).say("No.");
+    expect(await home.outcome(other)).toBe("answered");
+    const id = await home.say("@longhand !ls -la");
+    expect(await home.outcome(id)).toBe("command");
+    expect(ran).toEqual(["ls -la"]);
+    const [row] = await home.rows("command_output");
+    expect(row).toMatchObject({
+      content: "file.txt",
+      message_type: "tool_result",
+      metadata: { command: "ls -la", exit_code: 0 },
+    });
+    const asked = home.say("what is there?");
+    const call = await held.next();
+    expect(JSON.stringify(call.messages.filter(({ role }) => role === "user"))).toMatch(
+      /file\.txt.*what is there/s,
+    );
+    call.say("A file.");
+    expect(await home.outcome(await asked)).toBe("answered");
+  });
+
+  it("shows its output on every channel of the chat", async () => {
+    const sent: OutgoingMessage[] = [];
+    const slack: Channel = {
+      name: "slack",
+      start: async () => {},
+      send: async (_address, message) => {
+        sent.push(message);
+        return { ok: true, externalId: String(sent.length) };
+      },
+      stop: async () => {},
+    };
+    const { shell } = counting();
+    const { gateway } = await open({}, { shell, channels: [slack] });
+    const bindings = [{ channel: "slack", address: "slack:C1" }];
+    await gateway.registerChat({ jid: "ops", shell_allow: ["slack:U1"], bindings });
+    const ops = new Talk(gateway, "ops");
+    await ops.outcome(await ops.say("!ls", { channel_external_id: "C1" }));
+    await until(() => sent.some(({ sender }) => sender === "command_output"));
+  });
+
+  it("that was running when the server went down is not run twice", async () => {
+    const store = openMemory();
+    const ran: string[] = [];
+    const hangs: GatewayOptions["shell"] = (command) => {
+      ran.push(command);
+      return new Promise(() => {});
+    };
+    const { home, gateway } = await open({ shell_allow: ["slack:U1"] }, { store, shell: hangs, holder: "h" });
+    const id = await home.say("!deploy");
+    await until(() => ran.length === 1);
+    void gateway.stop(0);
+    const { home: later } = await open({}, { store, shell: hangs, holder: "h" });
+    expect(await later.outcome(id)).toBe("command");
+    expect(ran).toEqual(["deploy"]);
+    expect((await later.news()).at(-1)).toContain("interrupted by a restart");
+  });
+
+  it("waits for the running turn, and stands on the tree behind it", async () => {
+    const { ran, shell } = counting();
+    const { home } = await open({ shell_allow: ["slack:U1"] }, { shell });
+    const asked = await home.say("one?");
+    const call = await held.next();
+    const command = await home.say("!ls");
+    await home.command("todos");
+    expect(ran).toEqual([]);
+    call.say("One.");
+    expect(await home.outcome(asked)).toBe("answered");
+    expect(await home.outcome(command)).toBe("command");
+    expect(ran).toEqual(["ls"]);
+  });
+
+  it("says why when the server runs none", async () => {
+    const { home } = await open({ shell_allow: ["slack:U1"] });
+    expect(await home.command("!ls")).toBe("The command was not run: this server runs no shell commands");
+  });
+});
+
+describe("a command whose time has passed", () => {
+  it("by somebody whose permission was taken away meanwhile changes nothing", async () => {
+    const { home, gateway } = await open();
+    await ask(home, "one?");
+    const asked = await home.say("two?");
+    const call = await held.next();
+    const reset = await home.say("reset context", ASH);
+    await gateway.changeChat("home", { allow: ["slack:U1"] });
+    call.say("Two.");
+    await home.outcome(asked);
+    expect(await home.outcome(reset)).toBe("command");
+    expect((await home.news()).at(-1)).toContain("Only people who may run the assistant");
+    const next = home.say("three?");
+    const last = await held.next();
+    expect(last.heard).toHaveLength(3);
+    last.say("Three.");
+    await home.outcome(await next);
+  });
+
+  it("a stop that waited for the server to come back is not theirs to give any more", async () => {
+    const store = openMemory();
+    const { home, gateway } = await open({}, { store, holder: "h" });
+    const asked = await home.say("one?");
+    await held.next();
+    await gateway.stop(0);
+    const stop = await home.say("stop", ASH);
+    await gateway.changeChat("home", { allow: ["slack:U1"] });
+    const { home: later } = await open({}, { store, holder: "h" });
+    expect(await later.outcome(stop)).toBe("command");
+    (await held.next()).say("One.");
+    expect(await later.outcome(asked)).toBe("answered");
+    expect(await later.news()).toEqual(["Only people who may run the assistant can give commands."]);
+  });
+
+  it("that was deleted or edited into something else before it ran ends with a reason", async () => {
+    const { home, gateway } = await open();
+    const asked = await home.say("one?");
+    const call = await held.next();
+    const [deleted, edited] = [await home.say("reset context"), await home.say("done")];
+    await gateway.revise("home", deleted, null);
+    await gateway.revise("home", edited, "never mind");
+    call.say("One.");
+    expect(await home.outcome(asked)).toBe("answered");
+    expect(await home.ended(deleted)).toMatchObject({
+      outcome: "ignored",
+      reason: "deleted before it was answered",
+    });
+    expect(await home.ended(edited)).toMatchObject({ outcome: "ignored" });
+    const next = home.say("two?");
+    const second = await held.next();
+    expect(second.heard).toHaveLength(2);
+    second.say("Two.");
+    await home.outcome(await next);
+  });
+});
