@@ -42,13 +42,18 @@ export async function takeUp(hall: Hall, state: TurnState): Promise<TakenUp> {
 async function unfinishedBatch(hall: Hall, written: readonly MessageRow[]): Promise<UnfinishedBatch | null> {
   const open = unanswered(written);
   const callId = open.at(-1)?.call_id;
-  if (!callId) return null;
+  if (!callId || !(await ranItsTools(hall, callId))) return null;
   const wanted = open.filter((row) => row.call_id === callId).map(toolCallOfRow);
   const done = new Map((await hall.store.read.toolsDone(callId)).map(({ index, result }) => [index, result]));
   return {
     callId,
     uses: wanted.map((call, index) => ({ wanted: call, result: knownResult(call, done.get(index)) })),
   };
+}
+
+/** After other stops no tool of the answer runs: its last call may be half a call. */
+async function ranItsTools(hall: Hall, callId: string): Promise<boolean> {
+  return (await hall.store.read.call(callId))?.stop_reason === "tool_use";
 }
 
 function toolCallOfRow({ metadata }: MessageRow): ToolCallContent {

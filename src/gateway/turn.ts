@@ -31,7 +31,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return cannotAnswer(hall, task, found.why);
   const stop = new AbortController();
-  const { state, unfinished, answered } = await begin(hall, {
+  const { state, unfinished } = await begin(hall, {
     claim,
     chat,
     members,
@@ -140,7 +140,7 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
 }
 
 type Given = Omit<TurnState, "turn" | "trigger" | "payer" | "notices" | "head"> & { left: Turn | null };
-type Begun = { state: TurnState; unfinished: UnfinishedBatch | null; answered: boolean };
+type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
 
 /** Start the turn, or go on with the one a crash cut short. */
 async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
@@ -161,15 +161,14 @@ async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
-    const { unfinished, answered } = opening;
-    return { state: { ...state, head: opening.head }, unfinished, answered };
+    return { state: { ...state, head: opening.head }, unfinished: opening.unfinished };
   }
 }
 
 async function start(hall: Hall, state: TurnState) {
   const taking = await takeForTurn(hall, state, state.members);
   const started: Fact = { type: "turn_started", turn: state.turn };
-  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, answered: false };
+  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null };
 }
 
 async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {

@@ -220,11 +220,6 @@ export class TurnHost implements AgentHost {
     return this.hall.clock.sleep(ms, signal);
   }
 
-  /** A crash came between an answer and who was about to join behind it: they join now, or the turn is over. */
-  goOnBehindAnswer(): Promise<Verdict> {
-    return this.close([], [], { last: true, mayJoin: true });
-  }
-
   /** The turn ends otherwise than with an answer. */
   async finish(ending: Ending, news: Fact[]): Promise<void> {
     const asked = ending.outcome === "stopped" ? this.watch.stopping : { done: [], facts: [] };
