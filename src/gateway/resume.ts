@@ -51,9 +51,10 @@ async function unfinishedBatch(hall: Hall, written: readonly MessageRow[]): Prom
   };
 }
 
-/** After other stops no tool of the answer runs: its last call may be half a call. */
+/** The agent runs no tool of an answer that ran out of room or was refused: its last call may be half a call. */
 async function ranItsTools(hall: Hall, callId: string): Promise<boolean> {
-  return (await hall.store.read.call(callId))?.stop_reason === "tool_use";
+  const stop = (await hall.store.read.call(callId))?.stop_reason;
+  return stop !== "length" && stop !== "refusal";
 }
 
 function toolCallOfRow({ metadata }: MessageRow): ToolCallContent {
