@@ -18,26 +18,28 @@ export async function payerOf(hall: Hall, sender: string): Promise<string> {
   return person ? `person:${person.id}` : `sender:${sender}`;
 }
 
+const dates = new Map<string, Intl.DateTimeFormat>();
+
 /** The date on which something is spent: the chat's own, or UTC for what all chats share. */
 export function dayOf(chat: Pick<Chat, "time_zone"> | null, now: number): string {
-  return new Intl.DateTimeFormat("en-CA", {
-    timeZone: chat?.time_zone ?? "UTC",
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-  }).format(now);
+  const timeZone = chat?.time_zone ?? "UTC";
+  // Making one takes longer than everything else a message needs.
+  const date = dates.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
+  dates.set(timeZone, date);
+  return date.format(now);
 }
 
 /** The limits a call of this chat is under, for this payer. */
 export function limitsOf(hall: Pick<Hall, "budget">, chat: Chat, payer: string, now: number): Limit[] {
-  const day = dayOf(chat, now);
   const { usd_per_day: usd, tokens_per_day: tokens, usd_per_person_per_day } = chat.budget;
-  const limits: Limit[] = [
-    { account: `chat:${chat.jid}`, day, usd, tokens, whose: "this chat's" },
-    { account: payer, day, usd: usd_per_person_per_day, tokens: null, whose: "your" },
-    { account: "server", day: dayOf(null, now), ...hall.budget, whose: "the server's" },
+  const limits = [
+    { account: `chat:${chat.jid}`, usd, tokens, whose: "this chat's", zone: chat },
+    { account: payer, usd: usd_per_person_per_day, tokens: null, whose: "your", zone: chat },
+    { account: "server", ...hall.budget, whose: "the server's", zone: null },
   ];
-  return limits.filter((limit) => limit.usd !== null || limit.tokens !== null);
+  return limits
+    .filter((limit) => limit.usd !== null || limit.tokens !== null)
+    .map(({ zone, ...limit }) => ({ ...limit, day: dayOf(zone, now) }));
 }
 
 /** Which limit is reached already, in words; null while there is something left. */
