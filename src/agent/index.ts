@@ -2,6 +2,7 @@ export * from "./clock.js";
 export * from "./container.js";
 export { CONTAINER_LIMITS, type ContainerLimits } from "./containerLines.js";
 export * from "./containerProtocol.js";
+export { type ReadContainers, readContainers } from "./containerSettings.js";
 export * from "./defineTool.js";
 export * from "./host.js";
 export { ISOLATIONS, type Isolation, type Launch, launchOf, type Sandbox } from "./isolation.js";
@@ -19,5 +20,6 @@ export type {
   Model,
   ModelDelta,
   ModelRequest,
+  Price,
   ToolDefinition,
 } from "../provider/codec.js";
