@@ -5,6 +5,8 @@ import type { Hall } from "./hall.js";
 export class Partials {
   private saving: Promise<void> = Promise.resolve();
   private isSaving = false;
+  /** Characters that are saved: while nothing new is said, nothing is written. */
+  private saved = 0;
   private stop: (() => void) | null = null;
 
   constructor(
@@ -13,6 +15,7 @@ export class Partials {
   ) {}
 
   begin(callId: string): void {
+    this.saved = 0;
     this.stop = this.hall.clock.every(this.hall.limits.saveEveryMs, () => this.save(callId));
   }
 
@@ -25,9 +28,13 @@ export class Partials {
 
   private save(callId: string): void {
     const parts = this.hall.live.parts(callId);
-    if (parts.length === 0 || this.isSaving) return;
+    const size = parts.reduce((sum, { content }) => sum + content.length, 0);
+    if (size === this.saved || this.isSaving) return;
     this.isSaving = true;
     this.saving = this.write([{ type: "call_partial", call_id: callId, parts }])
+      .then(() => {
+        this.saved = size;
+      })
       .catch((error) => this.hall.log("warn", "partial.not_saved", { call: callId, why: String(error) }))
       .finally(() => {
         this.isSaving = false;
