@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { createGateway, systemClock } from "../../gateway/index.js";
+import { model } from "../../provider/index.js";
+import { openMemory } from "../../store/memory.js";
+import { openSqlite } from "../../store/sqlite.js";
+import type { Store } from "../../store/store.js";
+import { violations } from "../../testing/crashChecks.js";
+import {
+  type Note,
+  type Noted,
+  STORIES,
+  type StoryName,
+  storyChannel,
+  storyShell,
+  storyTools,
+  tell,
+} from "../../testing/crashStory.js";
+import {
+  type Fatal,
+  Life,
+  type Point,
+  mortalClock,
+  mortalFetch,
+  mortalStore,
+} from "../../testing/mortality.js";
+import { StoryModel } from "../../testing/storyModel.js";
+
+/**
+ * A process that dies at a step is played here: from that step on nothing it does is done and nothing it hears is heard.
+ * So hundreds of deaths take seconds. Real processes are really killed in crashKill.test.ts.
+ */
+const LONG = process.env.LONGHAND_LONG !== undefined;
+const AT_ONCE = 12;
+
+const MODEL = model({
+  api: "openai-chat",
+  id: "story",
+  baseUrl: "http://127.0.0.1:9/v1",
+  price: { input: 1, output: 2, cacheRead: 1, cacheWrite: 1 },
+});
+
+const folder = mkdtempSync(join(tmpdir(), "longhand-crash-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let databases = 0;
+const STORES: Record<string, () => Promise<Store>> = {
+  memory: async () => openMemory(),
+  SQLite: () => openSqlite({ path: join(folder, `${databases++}.db`) }),
+};
+
+type Told = { points: Point[]; deaths: number; problems: string[] };
+
+/** Tells a story in as many lives as it takes: one for each death, and one to the end. */
+async function tellThrough(
+  story: StoryName,
+  deaths: readonly Fatal[],
+  open: () => Promise<Store>,
+): Promise<Told> {
+  const store = await open();
+  const storyModel = new StoryModel();
+  const noted: Noted[] = [];
+  let points: Point[] = [];
+  let died = 0;
+  try {
+    for (const fatal of [...deaths, null]) {
+      const life = new Life(fatal);
+      const told = live(story, life, store, storyModel, (one) => noted.push(one));
+      await Promise.race([told, life.ended]);
+      points = life.points;
+      if (!life.isOver) break;
+      died++;
+    }
+    const left = { story, read: store.read, noted, bodies: storyModel.bodies };
+    return { points, deaths: died, problems: [...storyModel.problems(), ...(await violations(left))] };
+  } catch (error) {
+    return { points, deaths: died, problems: [String(error)] };
+  } finally {
+    await store.close();
+  }
+}
+
+async function live(
+  story: StoryName,
+  life: Life,
+  store: Store,
+  storyModel: StoryModel,
+  note: Note,
+): Promise<void> {
+  const gateway = createGateway({
+    store: mortalStore(store, life, (method, args) => notePartial(note, method, args)),
+    clock: mortalClock(systemClock, life),
+    fetch: mortalFetch(storyModel.fetch, life),
+    resolveModel: () => ({ ok: true, model: MODEL }),
+    defaultModel: "openai/story",
+    tools: storyTools(life, note, () => gateway),
+    shell: storyShell(life, note),
+    channels: [storyChannel(life, note)],
+    holder: "the-only-one",
+    limits: { saveEveryMs: 1 },
+  });
+  await gateway.start();
+  await tell(story, { gateway, read: store.read, life, note });
+  await gateway.stop(0);
+}
+
+function notePartial(note: Note, method: string, [batch]: readonly unknown[]): void {
+  if (method !== "commit") return;
+  for (const fact of (batch as { facts: { type: string; call_id: string; parts: { content: string }[] }[] })
+    .facts) {
+    if (fact.type !== "call_partial") continue;
+    note({ what: "partial", call: fact.call_id, text: fact.parts.map(({ content }) => content).join("") });
+  }
+}
+
+/** Every story told with each list of deaths, a few at a time. */
+async function tellAll(story: StoryName, lists: readonly Fatal[][], open: () => Promise<Store>) {
+  const waiting = [...lists];
+  const problems: string[] = [];
+  let died = 0;
+  const work = async () => {
+    for (let deaths = waiting.shift(); deaths; deaths = waiting.shift()) {
+      const told = await tellThrough(story, deaths, open);
+      died += told.deaths;
+      problems.push(...told.problems.map((problem) => `${JSON.stringify(deaths)}: ${problem}`));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { problems, died };
+}
+
+/** Points of a story: all of them, or every kind of step where it comes first and last, and some between. */
+function sampled(points: readonly Point[], every: number): Point[] {
+  const counts = new Map(points.map(({ kind, nth }) => [kind, nth]));
+  return points.filter(
+    ({ kind, nth }, index) => index % every === 0 || nth === 1 || nth === counts.get(kind),
+  );
+}
+
+describe.each(Object.entries(STORES))("a process that dies at any step of a turn, on %s", (name, open) => {
+  it.each(STORIES)(
+    "leaves nothing lost, doubled or half done (%s)",
+    async (story) => {
+      const whole = await tellThrough(story, [], open);
+      expect(whole.problems).toEqual([]);
+      const points = sampled(whole.points, LONG ? 1 : name === "memory" ? 6 : 20);
+      const lists = points.flatMap((point): Fatal[][] => [
+        [{ ...point, side: "before" }],
+        [{ ...point, side: "after" }],
+      ]);
+      const { problems, died } = await tellAll(story, lists, open);
+      const kinds = new Set(points.map(({ kind }) => kind));
+      console.log(
+        `${name}, ${story}: ${points.length} of ${whole.points.length} points, ${kinds.size} kinds, both sides: ${died} deaths, ${problems.length} violations`,
+      );
+      expect(problems).toEqual([]);
+      expect(died).toBeGreaterThan(lists.length / 2);
+    },
+    600_000,
+  );
+});
