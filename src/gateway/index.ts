@@ -3,7 +3,7 @@ export type { ChatResult } from "./chats.js";
 export { type Clock, systemClock } from "./clock.js";
 export type { EventHub, StreamEvent } from "./events.js";
 export { createGateway, DEFAULT_LIMITS, type Gateway, type GatewayOptions } from "./gateway.js";
-export type { FoundModel, GatewayLimits, Log, NoticeSource } from "./hall.js";
+export type { FoundModel, GatewayLimits, Log, NoticeSource, Shell, ShellOutput } from "./hall.js";
 export type { IngestOptions, IngestResult } from "./ingest.js";
 export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";

@@ -5,7 +5,10 @@ import { createGateway, type Log, systemClock, Tokens } from "../../gateway/inde
 import { defaultModelName, resolveModel } from "../../provider/model.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
+import { readContainers } from "./containers.js";
+import { mcpTools } from "./mcp.js";
 import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
+import { shellFrom } from "./shell.js";
 import { version } from "./version.js";
 
 /** How long running turns may still take once we are asked to stop. */
@@ -24,10 +27,14 @@ export type Serving = {
 
 /** Serve what the store holds, and say where. Resolves when it listens. */
 export async function serve({ env, settings, token, store, holder, where }: Serving): Promise<void> {
+  const log = logger(env);
   const model = defaultModelName(env);
+  const containers = readContainers(env, log);
+  const isContainer = containers.some(({ name }) => model.name === `container/${name}`);
   const found = resolveModel(model.name, env);
-  if (!found.ok) throw new SettingError(`The model cannot be used: ${found.why}`);
+  if (!found.ok && !isContainer) throw new SettingError(`The model cannot be used: ${found.why}`);
   const tokens = new Tokens(store, token, systemClock);
+  const mcp = await mcpTools(env, log);
   const gateway = createGateway({
     store,
     resolveModel: (name) => resolveModel(name, env),
@@ -35,7 +42,11 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
     assistantName: settings.assistantName,
     aliases: settings.aliases,
     channels: channels(env),
-    log: logger(env),
+    tools: mcp.tools,
+    containers,
+    shell: shellFrom(env),
+    budget: settings.budget,
+    log,
     holder,
   });
   await gateway.start();
@@ -47,7 +58,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
     pageFolder: fileURLToPath(new URL("../../web", import.meta.url)),
     hosts: isLoopback(settings.host) ? ["localhost", "127.0.0.1", "[::1]", settings.host] : null,
     report: (error) =>
-      logger(env)("error", "request.error", {
+      log("error", "request.error", {
         why: error instanceof Error ? (error.stack ?? error.message) : String(error),
       }),
   });
@@ -56,6 +67,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   const stop = once(async () => {
     await server.close();
     await gateway.stop(GRACE_MS);
+    await mcp.close();
     await store.close();
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)

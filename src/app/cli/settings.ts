@@ -13,6 +13,8 @@ export type Settings = {
   database: string | null;
   assistantName: string;
   aliases: string[];
+  /** What the whole server may spend on a day (UTC). */
+  budget: { usd: number | null; tokens: number | null };
 };
 
 /** A setting that cannot be right, with what would be. */
@@ -36,7 +38,18 @@ export function readSettings(env: Env): Settings {
       .split(",")
       .map((alias) => alias.trim())
       .filter((alias) => alias !== ""),
+    budget: {
+      usd: amount(env, "LONGHAND_BUDGET_USD"),
+      tokens: amount(env, "LONGHAND_BUDGET_TOKENS"),
+    },
   };
+}
+
+function amount(env: Env, name: string): number | null {
+  const given = env[name]?.trim();
+  if (!given) return null;
+  if (/^\d+(\.\d+)?$/.test(given)) return Number(given);
+  throw new SettingError(`${name} is "${given}": set it to a number, the most that is spent on a day.`);
 }
 
 /** Read `.env` into the environment; what is set already stays. */
