@@ -210,6 +210,8 @@ describe("a hostile server", () => {
     expect(second).toMatch(/^\d+$/);
     expect(second).not.toBe(first);
     await use(tools, "h__crash");
+    expect((await use(tools, "h__pid")).content).toMatch(/^\d+$/);
+    await use(tools, "h__crash");
     await use(tools, "h__crash");
     expect((await use(tools, "h__pid")).content).toMatch(/is down \(.*\); it is tried again in 1 s/);
     time += 1000;
@@ -260,7 +262,9 @@ describe("a hostile server", () => {
   it("that lists tools without end is listened to only so long", async () => {
     const { tools, problems } = await connect({ h: hostile("endless") });
     expect(tools.length).toBe(100);
-    expect(problems).toEqual([]);
+    expect(problems).toEqual([
+      'The MCP server "h": its list of tools has no end; only 100 pages of it are used',
+    ]);
   });
 
   it("whose tools change changes the one list everybody holds", async () => {

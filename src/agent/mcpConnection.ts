@@ -46,7 +46,8 @@ export class McpConnection {
     private readonly changed: () => void,
   ) {
     const given = "command" in server ? server.env : server.headers;
-    this.secrets = Object.values(given ?? {}).filter((value) => value.length >= 6);
+    const inUrl = "command" in server ? [] : [...new URL(server.url).searchParams.values()];
+    this.secrets = [...Object.values(given ?? {}), ...inUrl].filter((value) => value.length >= 6);
   }
 
   /** All its tools. Throws in words when it cannot be asked. */
@@ -85,9 +86,9 @@ export class McpConnection {
 
   /** Words for people and models, without what we were trusted with. */
   words(error: unknown): string {
-    let text = clip(reasonOf(error) || "no reason given", 500);
+    let text = reasonOf(error) || "no reason given";
     for (const secret of this.secrets) text = text.replaceAll(secret, "[secret]");
-    return text;
+    return clip(text, 500);
   }
 
   private async open(): Promise<Client> {

@@ -41,17 +41,19 @@ export async function readListing(askPage: AskPage): Promise<Listing> {
   const tools: ListedTool[] = [];
   const problems: string[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  let pages = 0;
+  do {
     const { tools: found, nextCursor } = await askPage(cursor);
     for (const item of found) {
       const read = readTool(item);
       if (typeof read === "string") problems.push(read);
       else if (tools.length < MAX_TOOLS) tools.push(read);
     }
-    const more = nextCursor && nextCursor !== cursor && tools.length < MAX_TOOLS;
-    if (!more) break;
-    cursor = nextCursor;
-  }
+    pages++;
+    cursor = nextCursor && nextCursor !== cursor ? nextCursor : undefined;
+  } while (cursor && pages < MAX_PAGES && tools.length < MAX_TOOLS);
+  if (cursor && pages >= MAX_PAGES)
+    problems.unshift(`its list of tools has no end; only ${MAX_PAGES} pages of it are used`);
   if (tools.length >= MAX_TOOLS) problems.push(`only its first ${MAX_TOOLS} tools are used`);
   return { tools, problems: problems.slice(0, 20) };
 }

@@ -300,6 +300,16 @@ describe("a stop", () => {
     expect(told).toBe(true);
   });
 
+  it("in the last step is a stop, not the end of the steps", async () => {
+    const stop = new AbortController();
+    play(callsTools(["stops"]));
+    const stops = tool("stops", async () => {
+      stop.abort();
+      return "done";
+    });
+    expect(await run([stops], { limits: { steps: 1 } }, stop.signal)).toEqual({ status: "stopped" });
+  });
+
   it("that came before the first call makes none", async () => {
     expect(await run([], {}, AbortSignal.abort())).toEqual({ status: "stopped" });
     expect(host.events).toEqual([]);

@@ -6,7 +6,7 @@ import { freshBatch, runBatch } from "./batch.js";
 import { startDeadline } from "./deadline.js";
 import type { ToolUse } from "./host.js";
 import type { Run } from "./modelCall.js";
-import type { Tool } from "./tool.js";
+import type { Tool, ToolContext } from "./tool.js";
 import { MAX_TEXT_BYTES } from "./toolResult.js";
 
 const PNG = `data:image/png;base64,${Buffer.from("\x89PNG\r\n\x1a\nrest", "latin1").toString("base64")}`;
@@ -112,7 +112,16 @@ describe("a tool", () => {
 
   it("that hangs is given up at its own limit, or at everybody's, and what it says later is not heard", async () => {
     let late = (_: Error) => {};
-    const hangs = tool("hangs", () => new Promise((_, reject) => (late = reject)), { timeoutMs: 120_000 });
+    let told = false;
+    const hang = (_: unknown, { signal }: ToolContext) => {
+      signal.addEventListener("abort", () => {
+        told = true;
+      });
+      return new Promise<string>((_resolve, reject) => {
+        late = reject;
+      });
+    };
+    const hangs = tool("hangs", hang, { timeoutMs: 120_000 });
     const other = tool("other", () => new Promise(() => {}));
     const run = runOf([hangs, other]);
     const running = useAll(run);
@@ -120,6 +129,7 @@ describe("a tool", () => {
     run.host.pass(120_000);
     await new Promise(setImmediate);
     expect(run.host.done.map(({ index }) => index)).toEqual([0]);
+    expect(told).toBe(true);
     run.host.pass(LIMITS.toolMs);
     const uses = await running;
     expect(uses.map(({ result }) => result.content)).toEqual([
@@ -231,6 +241,8 @@ describe("what a tool gives", () => {
     expect(note).toBe(
       `[cut: the tool gave ${MAX_TEXT_BYTES} characters, of which these are the first ${kept.length}]`,
     );
+    const odd = await given(`x${"ü".repeat(MAX_TEXT_BYTES)}`);
+    expect(odd?.content.split("\n")[0]).toBe(`x${"ü".repeat(MAX_TEXT_BYTES / 2 - 1)}`);
     expect((await given("x".repeat(MAX_TEXT_BYTES)))?.content).toBe("x".repeat(MAX_TEXT_BYTES));
   });
 
