@@ -60,7 +60,7 @@ async function answerOf(code: string, sandbox: Sandbox): Promise<string> {
 }
 
 const TRY = `
-import { readFileSync, writeFileSync, readdirSync } from "node:fs";
+import { constants, openSync, readFileSync, writeFileSync, readdirSync } from "node:fs";
 const tried = async (action) => { try { return await action(); } catch (error) { return "no: " + (error.cause?.code ?? error.code); } };`;
 
 describe.skipIf(skipped("bubblewrap"))("bubblewrap", () => {
@@ -72,9 +72,11 @@ describe.skipIf(skipped("bubblewrap"))("bubblewrap", () => {
       await tried(() => readFileSync(${JSON.stringify(outside)}, "utf8")),
       await tried(() => readFileSync("/etc/passwd", "utf8")),
       await tried(() => readdirSync("/root")),
+      await tried(() => readdirSync("/etc/ssl/private")),
       await tried(() => readdirSync("/proc").filter((name) => /^\\d+$/.test(name)).length < 5),
     ];`;
-    expect(await answerOf(code, sandbox)).toEqual(["mine", "no: ENOENT", "no: ENOENT", "no: ENOENT", true]);
+    const no = "no: ENOENT";
+    expect(await answerOf(code, sandbox)).toEqual(["mine", no, no, no, no, true]);
   });
 
   it("lets it write in its folder only where that is allowed, and in a /tmp of its own", async () => {
@@ -91,6 +93,14 @@ describe.skipIf(skipped("bubblewrap"))("bubblewrap", () => {
       "no: EROFS",
     ]);
     expect(readFileSync(join(own, "made.txt"), "utf8")).toBe("x");
+  });
+
+  it("keeps it from the settings of this machine, also when the server is root", async () => {
+    // Opened for writing, and not a byte written: that it opens would be the hole.
+    const code = `const open = (path) => tried(() => openSync(path, constants.O_WRONLY) && "opened " + path);
+      return Promise.all(["/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger"].map(open));`;
+    const no = expect.stringMatching(/^no: E(ROFS|ACCES|NOENT|PERM)$/);
+    expect(await answerOf(code, sandbox)).toEqual([no, no, no]);
   });
 
   it("keeps it from this machine's ports unless the network is named", async () => {

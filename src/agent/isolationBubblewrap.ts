@@ -7,8 +7,15 @@ const SETTINGS = [
   "/etc/ca-certificates",
   "/etc/ld.so.cache",
   "/etc/localtime",
-  "/etc/ssl",
+  // Not all of /etc/ssl: a server that runs as root could read its private keys.
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
 ];
+/**
+ * Where the machine itself is set. Without capabilities a server's root is still the owner of these, and bwrap leaves
+ * /proc/sys open to it: one line written there would run a program outside.
+ */
+const MACHINE = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 const NETWORK_SETTINGS = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf"];
 
 /**
@@ -33,6 +40,7 @@ export function bubblewrapArguments(sandbox: Sandbox, command: readonly string[]
     ...[...SYSTEM, ...SETTINGS, ...(network ? NETWORK_SETTINGS : [])].flatMap(readable),
     "--proc",
     "/proc",
+    ...MACHINE.flatMap(readable),
     "--dev",
     "/dev",
     "--tmpfs",
