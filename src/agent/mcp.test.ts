@@ -5,14 +5,16 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { connectMcp, type McpConfig, type McpOptions, type McpTools } from "./mcp.js";
+import { model } from "../provider/model.js";
+import { LIMITS, MemoryHost } from "../testing/agentHost.js";
+import { chunk, eventStream, startChatCompletionsServer } from "../testing/chatCompletionsServer.js";
 import { clock } from "./clock.js";
+import { runAgent } from "./run.js";
 import type { Tool, ToolContext } from "./tool.js";
 import { resultOfError, resultOfOutput } from "./toolResult.js";
 
-const EVERYTHING = join(
-  createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json"),
-  "../dist/index.js",
-);
+const require = createRequire(import.meta.url);
+const EVERYTHING = require.resolve("@modelcontextprotocol/server-everything/dist/index.js");
 const HOSTILE = join(import.meta.dirname, "fixtures/hostileMcp.mjs");
 const KEY = "canary-key-0123456789";
 const everything = { command: process.execPath, args: [EVERYTHING, "stdio"] };
@@ -299,5 +301,30 @@ describe("a hostile server", () => {
       isError: true,
       content: expect.stringContaining("closed"),
     });
+  });
+
+  it("does not end the turn: the model is told, and answers", async () => {
+    const { tools } = await connect({ h: hostile() });
+    const server = await startChatCompletionsServer();
+    const calls = ["h__echo", "h__crash"].map((name, index) => ({
+      index,
+      id: `c${index}`,
+      type: "function",
+      function: { name, arguments: "{}" },
+    }));
+    server.script = {
+      body: eventStream([chunk({ role: "assistant", tool_calls: calls }), chunk({}, "tool_calls")]),
+    };
+    const host = new MemoryHost(model({ api: "openai-chat", id: "m", baseUrl: server.baseUrl }));
+    host.onToolDone = () => {
+      server.script = {
+        body: eventStream([chunk({ role: "assistant", content: "I see." }), chunk({}, "stop")]),
+      };
+    };
+    const end = await runAgent(host, { tools, limits: LIMITS }, new AbortController().signal);
+    await server.close();
+    expect(end).toEqual({ status: "answered" });
+    expect(host.results).toEqual(["{}", expect.stringMatching(/may or may not have taken effect/)]);
+    expect(server.requests[1]?.body.toString()).toContain("may or may not have taken effect");
   });
 });
