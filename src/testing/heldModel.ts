@@ -11,6 +11,7 @@ export type WireMessage = {
 };
 type Tokens = { input: number; output: number };
 
+const PATIENCE_MS = 20_000;
 const FEW: Tokens = { input: 10, output: 5 };
 
 /** One request that a model server holds until a test says what the answer is. */
@@ -133,7 +134,14 @@ export async function startHeldModel(): Promise<HeldModel> {
     broken,
     next: () => {
       const known = unseen.shift();
-      return known ? Promise.resolve(known) : new Promise((resolve) => waiting.push(resolve));
+      if (known) return Promise.resolve(known);
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error("the model was not asked")), PATIENCE_MS);
+        waiting.push((call) => {
+          clearTimeout(timer);
+          resolve(call);
+        });
+      });
     },
     answerAll: (how) => {
       answer = how;
