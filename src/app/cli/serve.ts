@@ -13,6 +13,7 @@ import { version } from "./version.js";
 
 /** How long running turns may still take once we are asked to stop. */
 const GRACE_MS = 3000;
+const LOOK_FOR_TOOLS_MS = 60_000;
 
 export type Serving = {
   env: Env;
@@ -35,6 +36,8 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   if (!found.ok && !isContainer) throw new SettingError(`The model cannot be used: ${found.why}`);
   const tokens = new Tokens(store, token, systemClock);
   const mcp = await mcpTools(env, log);
+  // A server that was down when we started may be up by now.
+  systemClock.every(LOOK_FOR_TOOLS_MS, () => void mcp.refresh());
   const gateway = createGateway({
     store,
     resolveModel: (name) => resolveModel(name, env),
