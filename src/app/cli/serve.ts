@@ -5,7 +5,7 @@ import { createGateway, type Log, systemClock, Tokens } from "../../gateway/inde
 import { defaultModelName, resolveModel } from "../../provider/model.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
-import { readContainers } from "./containers.js";
+import { containersFrom } from "./containers.js";
 import { mcpTools } from "./mcp.js";
 import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
 import { shellFrom } from "./shell.js";
@@ -30,7 +30,7 @@ export type Serving = {
 export async function serve({ env, settings, token, store, holder, where }: Serving): Promise<void> {
   const log = logger(env);
   const model = defaultModelName(env);
-  const containers = readContainers(env, log);
+  const containers = containersFrom(env, log);
   const isContainer = containers.some(({ name }) => model.name === `container/${name}`);
   const found = resolveModel(model.name, env);
   if (!found.ok && !isContainer) throw new SettingError(`The model cannot be used: ${found.why}`);
