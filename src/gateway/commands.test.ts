@@ -108,6 +108,24 @@ describe("reset", () => {
     expect((await team.rows()).map((row) => row.content)).toContain("the code is 1234");
   });
 
+  it("does not leave behind what was said after it, while it waited for a turn to end", async () => {
+    const { gateway } = await open();
+    await gateway.registerChat({ jid: "team" });
+    const team = new Talk(gateway, "team");
+    await team.say("@longhand one?");
+    const call = await held.next();
+    await team.say("the code is 1234", ASH);
+    const reset = await team.say("reset context");
+    await team.say("the train is late", ASH);
+    call.say("One.");
+    expect(await team.outcome(reset)).toBe("command");
+    const asked = team.say("@longhand what do you know?");
+    const second = await held.next();
+    expect(second.heard).toEqual(["[Ash]: the train is late", "[Olivia]: what do you know?"]);
+    second.say("That the train is late.");
+    expect(await team.outcome(await asked)).toBe("answered");
+  });
+
   it("waits for the running turn; `done` too, and says goodbye", async () => {
     for (const [words, says] of [
       ["reset context", "fresh start"],

@@ -11,12 +11,19 @@ const NOW = 1_000_000;
 const chatOf = (settings: Partial<Chat> = {}): Chat =>
   chatWithDefaults({ jid: "home", ...settings }, "Longhand", []);
 
-type Said = { at?: number; quiet?: number; sender?: string; mine?: boolean; deleted?: boolean };
+type Said = {
+  at?: number;
+  quiet?: number;
+  tried?: number;
+  sender?: string;
+  mine?: boolean;
+  deleted?: boolean;
+};
 
 /** Messages as they wait in a lane, in order. */
 function lane(...said: (string | [string, Said])[]): Piece[] {
   return said.map((one, index): Piece => {
-    const [content, { at = NOW, quiet = 0, sender = "slack:U1", mine = false, deleted = false }] =
+    const [content, { at = NOW, quiet = 0, tried, sender = "slack:U1", mine = false, deleted = false }] =
       typeof one === "string" ? [one, {}] : one;
     const id = content;
     const row = newRow({
@@ -49,12 +56,15 @@ function lane(...said: (string | [string, Said])[]): Piece[] {
       turn_id: null,
       received_at: at,
     };
-    const run_at = quiet === 0 ? 0 : at + quiet;
-    const work = { id, kind: "turn", lane: "l", chat_jid: "home", ref: id, run_at, attempts: 0 } as const;
+    const run_at = tried ?? (quiet === 0 ? 0 : at + quiet);
+    const attempts = tried === undefined ? 0 : 1;
+    const work = { id, kind: "turn", lane: "l", chat_jid: "home", ref: id, run_at, attempts } as const;
     if (command) return { work, asked: { type: "command", message, inbound, command } };
     return { work, asked: { type: "answer", message, inbound, prefix: readPrefix(content) } };
   });
 }
+
+const BURSTS = { quiet_ms: 400 };
 
 /** What happens next, in short: the kind of job and the messages it is about. */
 function next(pieces: Piece[], settings: Partial<Chat> = {}, now = NOW): string {
@@ -98,14 +108,14 @@ describe("what comes next when nothing runs", () => {
 
   it("waits for the end of a burst, counted from its newest message", () => {
     const burst = lane(["a", { quiet: 400 }], ["b", { at: NOW + 300, quiet: 400 }]);
-    expect(next(burst, {}, NOW + 100)).toBe("nothing");
-    expect(next(burst, {}, NOW + 400)).toBe("wait 300 for a + b");
-    expect(next(burst, {}, NOW + 700)).toBe("turn a + b");
+    expect(next(burst, BURSTS, NOW + 100)).toBe("nothing");
+    expect(next(burst, BURSTS, NOW + 400)).toBe("wait 300 for a + b");
+    expect(next(burst, BURSTS, NOW + 700)).toBe("turn a + b");
   });
 
   it("does not put into a burst what came after its quiet was over, however late anybody looks", () => {
     const two = lane(["a", { quiet: 400 }], ["b", { at: NOW + 401, quiet: 400 }]);
-    expect(next(two, {}, NOW + 100_000)).toBe("turn a");
+    expect(next(two, BURSTS, NOW + 100_000)).toBe("turn a");
   });
 
   it("does not wait for ever for a burst that never ends", () => {
@@ -114,15 +124,22 @@ describe("what comes next when nothing runs", () => {
       { at: NOW + count * 300, quiet: 400 },
     ]);
     const heardBy = (ms: number) => lane(...endless.filter(([, { at = 0 }]) => at <= NOW + ms));
-    expect(next(heardBy(9_900), {}, NOW + 9_900)).toMatch(/^wait 100 /);
-    expect(next(heardBy(10_000), {}, NOW + 10_000)).toMatch(/^turn m0 \+ m1 /);
+    expect(next(heardBy(9_900), BURSTS, NOW + 9_900)).toMatch(/^wait 100 /);
+    expect(next(heardBy(10_000), BURSTS, NOW + 10_000)).toMatch(/^turn m0 \+ m1 /);
   });
 
   it("lets a burst end before somebody starts afresh, and answers a question about the host at once", () => {
     const said = (command: string) => lane(["a", { quiet: 400 }], command);
-    expect(next(said("reset context"))).toBe("wait 400 for reset context");
-    expect(next(said("usage"))).toBe("command usage");
-    expect(next(said("stop"))).toBe("command stop");
+    expect(next(said("reset context"), BURSTS)).toBe("wait 400 for reset context");
+    expect(next(said("usage"), BURSTS)).toBe("command usage");
+    expect(next(said("stop"), BURSTS)).toBe("command stop");
+  });
+
+  it("is what is tried again, in its place: nobody overtakes it, and nobody is answered with it for that", () => {
+    const said = lane(["a", { tried: NOW + 1000 }], ["b", { at: NOW + 10 }], ["c", { at: NOW + 20 }]);
+    expect(next(said, {}, NOW + 10)).toBe("wait 990 for b");
+    expect(next(said, {}, NOW + 1000)).toBe("turn a");
+    expect(next(lane(["a", { tried: NOW + 1000 }], "usage"), {}, NOW)).toBe("command usage");
   });
 
   it("is no answer to what has waited too long", () => {

@@ -1,4 +1,4 @@
-import type { Chat, MessageRow } from "../message/index.js";
+import { type Chat, type MessageRow, quietMs } from "../message/index.js";
 import { includes } from "./admission.js";
 import type { Command } from "./commandWords.js";
 import { type AnswerPiece, type CommandPiece, isAnswer, isCommand, type Piece } from "./waiting.js";
@@ -34,14 +34,18 @@ export type Moment = {
 export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): Job | null {
   const first = pieces.find(({ work }) => work.run_at <= moment.steady);
   if (!first) return null;
-  if (isCommand(first)) return commandJob(first, pieces.slice(0, pieces.indexOf(first)).filter(isAnswer));
+  const before = aheadOf(first, pieces);
+  if (before.length > 0) {
+    return { type: "wait", pieces: [first], until: Math.max(...before.map(({ work }) => work.run_at)) };
+  }
+  if (isCommand(first)) return { type: "command", piece: first };
   if (!isAnswer(first)) return { type: "drop", pieces: [first] };
   if (isExpired(first, chat, moment.now)) return { type: "expire", pieces: [first] };
   if (first.asked.prefix === "todo") return { type: "turn", pieces: [first] };
   const company = untilCommand(pieces.slice(pieces.indexOf(first)))
     .filter(isAnswer)
     .filter(({ asked }) => asked.prefix !== "todo");
-  const burst = burstOf(company);
+  const burst = burstOf(company, chat);
   const until = Math.min(
     Math.max(...burst.map(({ work }) => work.run_at)),
     first.asked.inbound.received_at + LONGEST_BURST_MS,
@@ -50,26 +54,34 @@ export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): J
   return { type: "turn", pieces: collects(chat) ? company : burst };
 }
 
-/** A command that changes the branch waits for what was said before it, as it would wait for a turn. */
-function commandJob(command: CommandPiece, before: readonly AnswerPiece[]): Job {
-  if (before.length === 0 || isAnsweredAtOnce(command.asked.command)) {
-    return { type: "command", piece: command };
-  }
-  return { type: "wait", pieces: [command], until: Math.max(...before.map(({ work }) => work.run_at)) };
+/**
+ * What is not due and comes first all the same: what is tried again keeps its place, and a command that changes the
+ * branch waits for what was said before it.
+ */
+function aheadOf(first: Piece, pieces: readonly Piece[]): AnswerPiece[] {
+  if (isCommand(first) && isAnsweredAtOnce(first.asked.command)) return [];
+  const before = pieces.slice(0, pieces.indexOf(first)).filter(isAnswer);
+  return isCommand(first) ? before : before.filter(({ work }) => work.attempts > 0);
 }
 
 /** Messages of which each came before the quiet after the one before it was over. */
-function burstOf(pieces: readonly AnswerPiece[]): AnswerPiece[] {
+function burstOf(pieces: readonly AnswerPiece[], chat: Chat): AnswerPiece[] {
   const [first, ...rest] = pieces;
   if (!first) return [];
   const burst = [first];
-  let quietUntil = first.work.run_at;
+  let quietUntil = quietAfter(first, chat);
   for (const piece of rest) {
-    if (piece.work.run_at === 0 || piece.asked.inbound.received_at > quietUntil) break;
+    if (quietAfter(piece, chat) === 0 || piece.asked.inbound.received_at > quietUntil) break;
     burst.push(piece);
-    quietUntil = Math.max(quietUntil, piece.work.run_at);
+    quietUntil = Math.max(quietUntil, quietAfter(piece, chat));
   }
   return burst;
+}
+
+/** When the quiet after a message is over; 0 where nobody waits for more. Not by its work: that may be put off. */
+function quietAfter({ asked: { message, inbound } }: AnswerPiece, chat: Chat): number {
+  const quiet = quietMs(chat, String(message.metadata.source ?? ""));
+  return quiet === 0 ? 0 : inbound.received_at + quiet;
 }
 
 /** Where a newer message may cut a turn short, what waits is answered together, "with both in view". */
