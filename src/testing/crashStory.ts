@@ -235,3 +235,20 @@ export function storyChannel(life: Life, note: Note) {
       }),
   };
 }
+
+/** Writes down what a store was given of an answer that still streams. */
+export function notePartials(note: Note) {
+  return (method: string, [batch]: readonly unknown[]): void => {
+    if (method !== "commit" || !hasFacts(batch)) return;
+    for (const fact of batch.facts) {
+      if (fact.type !== "call_partial") continue;
+      note({ what: "partial", call: fact.call_id, text: fact.parts.map(({ content }) => content).join("") });
+    }
+  };
+}
+
+type PartialFact = { type: string; call_id: string; parts: { content: string }[] };
+
+function hasFacts(batch: unknown): batch is { facts: PartialFact[] } {
+  return typeof batch === "object" && batch !== null && "facts" in batch && Array.isArray(batch.facts);
+}

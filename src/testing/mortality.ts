@@ -132,3 +132,10 @@ export function mortalClock<C extends Timekeeper>(clock: C, life: Life): C {
     },
   };
 }
+
+/** Some points of a life: of those where a kind of step comes first or last, every so manieth. */
+export function sampled(points: readonly Point[], every: number): Point[] {
+  const counts = new Map(points.map(({ kind, nth }) => [kind, nth]));
+  const telling = points.filter(({ kind, nth }) => nth === 1 || nth === counts.get(kind));
+  return telling.filter((_, index) => index % every === 0);
+}

@@ -11,6 +11,7 @@ import { violations } from "../../testing/crashChecks.js";
 import {
   type Note,
   type Noted,
+  notePartials,
   STORIES,
   type StoryName,
   storyChannel,
@@ -25,6 +26,7 @@ import {
   mortalClock,
   mortalFetch,
   mortalStore,
+  sampled,
 } from "../../testing/mortality.js";
 import { StoryModel } from "../../testing/storyModel.js";
 
@@ -45,9 +47,10 @@ const MODEL = model({
 const folder = mkdtempSync(join(tmpdir(), "longhand-crash-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const openInMemory = async (): Promise<Store> => openMemory();
 let databases = 0;
 const STORES: Record<string, () => Promise<Store>> = {
-  memory: async () => openMemory(),
+  memory: openInMemory,
   SQLite: () => openSqlite({ path: join(folder, `${databases++}.db`) }),
 };
 
@@ -90,7 +93,7 @@ async function live(
   note: Note,
 ): Promise<void> {
   const gateway = createGateway({
-    store: mortalStore(store, life, (method, args) => notePartial(note, method, args)),
+    store: mortalStore(store, life, notePartials(note)),
     clock: mortalClock(systemClock, life),
     fetch: mortalFetch(storyModel.fetch, life),
     resolveModel: () => ({ ok: true, model: MODEL }),
@@ -104,15 +107,6 @@ async function live(
   await gateway.start();
   await tell(story, { gateway, read: store.read, life, note });
   await gateway.stop(0);
-}
-
-function notePartial(note: Note, method: string, [batch]: readonly unknown[]): void {
-  if (method !== "commit") return;
-  for (const fact of (batch as { facts: { type: string; call_id: string; parts: { content: string }[] }[] })
-    .facts) {
-    if (fact.type !== "call_partial") continue;
-    note({ what: "partial", call: fact.call_id, text: fact.parts.map(({ content }) => content).join("") });
-  }
 }
 
 /** Every story told with each list of deaths, a few at a time. */
@@ -131,21 +125,13 @@ async function tellAll(story: StoryName, lists: readonly Fatal[][], open: () => 
   return { problems, died };
 }
 
-/** Points of a story: all of them, or every kind of step where it comes first and last, and some between. */
-function sampled(points: readonly Point[], every: number): Point[] {
-  const counts = new Map(points.map(({ kind, nth }) => [kind, nth]));
-  return points.filter(
-    ({ kind, nth }, index) => index % every === 0 || nth === 1 || nth === counts.get(kind),
-  );
-}
-
 describe.each(Object.entries(STORES))("a process that dies at any step of a turn, on %s", (name, open) => {
   it.each(STORIES)(
     "leaves nothing lost, doubled or half done (%s)",
     async (story) => {
       const whole = await tellThrough(story, [], open);
       expect(whole.problems).toEqual([]);
-      const points = sampled(whole.points, LONG ? 1 : name === "memory" ? 6 : 20);
+      const points = LONG ? whole.points : sampled(whole.points, name === "memory" ? 2 : 5);
       const lists = points.flatMap((point): Fatal[][] => [
         [{ ...point, side: "before" }],
         [{ ...point, side: "after" }],
@@ -161,3 +147,34 @@ describe.each(Object.entries(STORES))("a process that dies at any step of a turn
     600_000,
   );
 });
+
+describe("a process that dies again while it takes up what the last one left", () => {
+  it.each(STORIES)(
+    "leaves nothing lost, doubled or half done (%s)",
+    async (story) => {
+      const { points } = await tellThrough(story, [], openInMemory);
+      const random = randomFrom(LONG ? Date.now() % 1_000_000 : 1);
+      const anyDeath = (): Fatal => {
+        const point = points[Math.floor(random() * points.length)] ?? { kind: "claim", nth: 1 };
+        return { ...point, side: random() < 0.5 ? "before" : "after" };
+      };
+      const lists = Array.from({ length: LONG ? 400 : 16 }, () => [anyDeath(), anyDeath(), anyDeath()]);
+      const { problems, died } = await tellAll(story, lists, openInMemory);
+      console.log(
+        `${story}: ${lists.length} times up to three deaths: ${died}, ${problems.length} violations`,
+      );
+      expect(problems).toEqual([]);
+      expect(died).toBeGreaterThan(lists.length);
+    },
+    600_000,
+  );
+});
+
+/** Numbers from 0 to 1 that are the same in every run with one seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
