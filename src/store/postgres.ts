@@ -7,6 +7,7 @@ import { listen } from "./postgres/listen.js";
 import { migrate } from "./postgres/migrate.js";
 import { pack } from "./postgres/pack.js";
 import { readsOn } from "./postgres/reads/index.js";
+import { dueBy } from "./postgres/skew.js";
 import { parsedJson, storedJson } from "./postgres/text.js";
 import { type OpResult, openWriter, type QueueLimits } from "./postgres/writer.js";
 import {
@@ -75,7 +76,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const writer = openWriter(writePool, channel, clock, { ...LIMITS, ...options.queue });
   const query = queryOn(readPool);
   const claims = queryOn(writePool);
-  const read = readsOn(query);
+  const read = readsOn(query, clock);
   let closing: Promise<void> | null = null;
   let indexing: NodeJS.Timeout | undefined;
 
@@ -118,7 +119,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
         "SELECT longhand_claim($1, $2, $3, $4, $5, $6) AS claim",
         kind,
         holder,
-        now,
+        Math.floor(now),
         clock === null,
         leaseMs,
         limit,
@@ -132,7 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       const rows = await claims(
         "SELECT lane, fence FROM jsonb_to_recordset(longhand_renew($1::jsonb, $2, $3)) AS kept(lane text, fence bigint)",
         storedJson(wanted),
-        clock ? null : now,
+        clock ? null : Math.floor(now),
         leaseMs,
       );
       return wanted.filter(
@@ -141,7 +142,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     async release(holder, now) {
       orClosed();
-      await claims("SELECT longhand_release($1, $2, $3)", holder, clock ? null : now, channel);
+      await claims("SELECT longhand_release($1, $2, $3)", holder, clock ? null : Math.floor(now), channel);
       tell({ work: [...WORK_KINDS], events: false, settings: false });
     },
     subscribe,
@@ -164,7 +165,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 function claimOf(row: Row): Claim {
   const { now, skew, work, ...claim }: Claim & { now: number; skew: number } = parsedJson(text(row.claim));
   const due = duePieces(claim.kind, work, now);
-  return { ...claim, work: due.map((piece) => ({ ...piece, run_at: piece.run_at && piece.run_at - skew })) };
+  return { ...claim, work: due.map((piece) => dueBy(piece, skew)) };
 }
 
 type Refusal = Exclude<OpResult, { status: "committed" }>;

@@ -159,6 +159,9 @@ describe.skipIf(!server)("many processes on one Postgres", () => {
     expect(mine.map(({ lane }) => lane)).toEqual(["turn:b"]);
     // By its own clock, too, what it was given is due.
     expect(Math.abs((mine[0]?.work[0]?.run_at ?? 0) - Date.now() - HOUR)).toBeLessThan(60_000);
+    const [seen] = await slow.read.work("turn", "turn:b", 1);
+    expect(seen?.run_at).toBeLessThanOrEqual(Date.now() - HOUR);
+    expect(seen?.run_at).toBeGreaterThan(Date.now() - HOUR - 60_000);
     expect(await ask(slow, Date.now() - HOUR)).toEqual([]);
     expect(await ask(fast, Date.now() + 9 * HOUR)).toEqual([]);
     const [lease] = mine;

@@ -70,6 +70,8 @@ export async function moveToPostgres(
     await to.query("BEGIN");
     const moved = await move(from, to, progress);
     await to.query("COMMIT");
+    // So that the first questions are answered by the right indexes.
+    await to.query("ANALYZE");
     return moved;
   } catch (error) {
     throw error instanceof CannotMove ? error : orUnavailable(error);

@@ -10,6 +10,9 @@ import { WRITE_FUNCTIONS } from "./functions/write.js";
 /**
  * The tables, with the names and columns the SQLite store has, so that moving from there is copying.
  * TEXT compares byte by byte: an index must not depend on which locale data a machine has.
+ *
+ * Statements that look something up by its id say `chat_jid || ''` for the chat: a plan made while the tables were
+ * empty might otherwise go through all rows of the chat, and is kept until the server has counted them.
  */
 const TABLES = `
 /* "events": the number of the newest event. "settings": nobody reads its value; whoever changes settings locks it. */
@@ -68,11 +71,11 @@ CREATE TABLE messages (
   revision BIGINT NOT NULL DEFAULT 0,
   edited_at TEXT,
   deleted_at TEXT,
-  PRIMARY KEY (chat_jid, id)
+  PRIMARY KEY (id, chat_jid)
 );
 CREATE INDEX messages_by_time ON messages(chat_jid, timestamp);
 CREATE UNIQUE INDEX messages_by_seq ON messages(chat_jid, seq);
-CREATE UNIQUE INDEX messages_once ON messages(chat_jid, dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE UNIQUE INDEX messages_once ON messages(dedupe_key, chat_jid) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX messages_by_type ON messages(chat_jid, message_type, seq) WHERE message_type <> 'user';
 CREATE INDEX messages_by_turn ON messages(turn_id) WHERE turn_id IS NOT NULL;
 CREATE INDEX messages_untaken ON messages(chat_jid, thread_id, seq) WHERE untaken = 1;
@@ -202,7 +205,7 @@ CREATE TABLE entries (
   at TEXT NOT NULL,
   data TEXT NOT NULL
 );
-CREATE UNIQUE INDEX entries_by_id ON entries(chat_jid, id);
+CREATE UNIQUE INDEX entries_by_id ON entries(id, chat_jid);
 CREATE INDEX entries_by_chat ON entries(chat_jid, n);
 
 CREATE TABLE threads (
@@ -323,10 +326,10 @@ CREATE TABLE spent (
 CREATE TABLE search (
   chat BIGINT NOT NULL,
   bucket BIGINT NOT NULL,
-  grams BIGINT[] NOT NULL,
+  grams INTEGER[] NOT NULL,
   PRIMARY KEY (chat, bucket)
 );
-CREATE INDEX search_by_gram ON search USING gin(grams);
+ALTER TABLE search ALTER COLUMN grams SET STORAGE EXTERNAL;
 CREATE TABLE search_stale (chat BIGINT NOT NULL, bucket BIGINT NOT NULL, PRIMARY KEY (chat, bucket));
 `;
 

@@ -47,7 +47,7 @@ BEGIN
       IF found_text IS DISTINCT FROM e->>'entry_id' THEN RETURN 'the head has moved'; END IF;
     WHEN 'revision' THEN
       SELECT revision INTO found_number FROM messages
-        WHERE chat_jid = e->>'chat_jid' AND id = e->>'message_id';
+        WHERE chat_jid || '' = e->>'chat_jid' AND id = e->>'message_id';
       IF found_number IS NULL THEN RETURN format('there is no message %s', e->>'message_id'); END IF;
       IF found_number <> (e->>'revision')::bigint THEN
         RETURN format('the message is at revision %s', found_number);
@@ -71,6 +71,6 @@ END $$;
 
 CREATE FUNCTION longhand_outcome(jid text, message text) RETURNS text LANGUAGE sql AS $$
   SELECT i.outcome FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
-  WHERE m.chat_jid = jid AND m.id = message
+  WHERE m.chat_jid || '' = jid AND m.id = message
 $$;
 `;

@@ -27,7 +27,7 @@ BEGIN
     ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN
     PERFORM longhand_duplicate(f->>'chat_jid', coalesce(
-      (SELECT id FROM messages WHERE chat_jid = f->>'chat_jid' AND dedupe_key = f->>'dedupe_key'), f->>'id'));
+      (SELECT id FROM messages WHERE chat_jid || '' = f->>'chat_jid' AND dedupe_key = f->>'dedupe_key'), f->>'id'));
   END IF;
   RETURN next_seq;
 END $$;
@@ -42,7 +42,7 @@ DECLARE
   m messages;
   outcome_so_far text;
 BEGIN
-  SELECT * INTO m FROM messages WHERE chat_jid = f->>'chat_jid' AND id = f->>'message_id';
+  SELECT * INTO m FROM messages WHERE chat_jid || '' = f->>'chat_jid' AND id = f->>'message_id';
   CASE f->>'type'
     WHEN 'inbound' THEN
       INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id, received_at)
@@ -71,14 +71,14 @@ BEGIN
       UPDATE messages SET content = coalesce(f->>'content', ''), revision = revision + 1,
           edited_at = CASE WHEN f->>'content' IS NULL THEN edited_at ELSE f->>'at' END,
           deleted_at = CASE WHEN f->>'content' IS NULL THEN f->>'at' END
-        WHERE chat_jid = m.chat_jid AND id = m.id;
+        WHERE chat_jid || '' = m.chat_jid AND id = m.id;
       INSERT INTO search_stale (chat, bucket)
         SELECT number, (m.seq - 1) / 64 FROM chats WHERE jid = m.chat_jid AND indexed_seq >= m.seq
         ON CONFLICT DO NOTHING;
     WHEN 'attachment' THEN
       IF m.id IS NULL THEN PERFORM longhand_conflict(format('there is no message %s', f->>'message_id')); END IF;
       IF m.attached = 0 THEN
-        UPDATE messages SET attached = 1 WHERE chat_jid = m.chat_jid AND id = m.id;
+        UPDATE messages SET attached = 1 WHERE chat_jid || '' = m.chat_jid AND id = m.id;
       END IF;
       INSERT INTO attachments (chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url)
         SELECT chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url

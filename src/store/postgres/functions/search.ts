@@ -1,7 +1,7 @@
 import { BUCKET } from "../indexer.js";
 
 export const SEARCH_FUNCTION = `
-CREATE FUNCTION longhand_index(of_chat bigint, of_jid text, of_bucket bigint, new_grams bigint[], seen bigint, stale boolean)
+CREATE FUNCTION longhand_index(of_chat bigint, of_jid text, of_bucket bigint, new_grams integer[], seen bigint, stale boolean)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   /* Nobody writes to the chat meanwhile. */

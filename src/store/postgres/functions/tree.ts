@@ -16,9 +16,10 @@ BEGIN
       PERFORM longhand_has_entry(f->>'chat_jid', f->>'parent');
       IF f->>'message_id' IS NOT NULL THEN
         /* A message on the tree waits no longer. */
-        UPDATE messages SET untaken = 0 WHERE chat_jid = f->>'chat_jid' AND id = f->>'message_id' AND untaken = 1;
+        UPDATE messages SET untaken = 0
+          WHERE chat_jid || '' = f->>'chat_jid' AND id = f->>'message_id' AND untaken = 1;
         IF NOT FOUND AND NOT EXISTS (
-            SELECT 1 FROM messages WHERE chat_jid = f->>'chat_jid' AND id = f->>'message_id') THEN
+            SELECT 1 FROM messages WHERE chat_jid || '' = f->>'chat_jid' AND id = f->>'message_id') THEN
           PERFORM longhand_conflict(format('there is no message %s', f->>'message_id'));
         END IF;
       END IF;
@@ -48,7 +49,7 @@ END $$;
 
 CREATE FUNCTION longhand_has_entry(jid text, entry text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF entry IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entries WHERE chat_jid = jid AND id = entry) THEN
+  IF entry IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entries WHERE chat_jid || '' = jid AND id = entry) THEN
     PERFORM longhand_conflict(format('there is no entry %s', entry));
   END IF;
 END $$;

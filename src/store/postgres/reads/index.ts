@@ -7,14 +7,14 @@ import { messageReads } from "./messages.js";
 import { searchReads } from "./search.js";
 import { treeReads } from "./tree.js";
 
-/** Everything that can be asked. */
-export function readsOn(query: Query): StoreReads {
+/** Everything that can be asked. `clock` is the asker's, where times are stated by the database's. */
+export function readsOn(query: Query, clock: (() => number) | null): StoreReads {
   return {
     ...chatReads(query),
     ...messageReads(query),
     ...searchReads(query),
     ...treeReads(query),
     ...callReads(query),
-    ...logReads(query),
+    ...logReads(query, clock),
   };
 }

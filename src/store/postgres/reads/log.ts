@@ -4,16 +4,23 @@ import { number, text, workOf } from "../../sqlite/columns.js";
 import { deliveryOf } from "../../sqlite/reads/rows.js";
 import type { StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
+import { dueBy } from "../skew.js";
 import { first } from "./first.js";
 
 type LogReads = Pick<StoreReads, "work" | "delivery" | "deliveries" | "delivered" | "events" | "lastEvent">;
 
-export function logReads(query: Query): LogReads {
+export function logReads(query: Query, clock: (() => number) | null): LogReads {
   return {
-    work: async (kind, lane, limit) =>
-      (
-        await query("SELECT * FROM work WHERE lane = $1 AND kind = $2 ORDER BY n LIMIT $3", lane, kind, limit)
-      ).map(workOf),
+    work: async (kind, lane, limit) => {
+      const asked = clock?.() ?? null;
+      const rows = await query(
+        "SELECT *, longhand_now() AS now FROM work WHERE lane = $1 AND kind = $2 ORDER BY n LIMIT $3",
+        lane,
+        kind,
+        limit,
+      );
+      return rows.map((row) => dueBy(workOf(row), asked === null ? 0 : number(row.now) - Math.floor(asked)));
+    },
 
     delivery: (id) => first(query("SELECT * FROM outbox WHERE id = $1", id), deliveryOf),
     deliveries: async ({ chat_jid, message_id, state, after, limit }) => {

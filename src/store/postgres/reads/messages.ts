@@ -21,7 +21,7 @@ export function messageReads(query: Query): MessageReads {
   return {
     message: async (chat_jid, id) => {
       const rows = await query(
-        `SELECT ${MESSAGE} FROM messages m WHERE chat_jid = $1 AND id = $2`,
+        `SELECT ${MESSAGE} FROM messages m WHERE chat_jid || '' = $1 AND id = $2`,
         chat_jid,
         id,
       );
@@ -33,7 +33,7 @@ export function messageReads(query: Query): MessageReads {
         query,
         chat_jid,
         await query(
-          `SELECT ${MESSAGE} FROM messages m WHERE turn_id = $1 AND chat_jid = $2 ORDER BY seq`,
+          `SELECT ${MESSAGE} FROM messages m WHERE turn_id = $1 AND chat_jid || '' = $2 ORDER BY seq`,
           turn_id,
           chat_jid,
         ),
@@ -48,7 +48,7 @@ export function messageReads(query: Query): MessageReads {
       first(
         query(
           `SELECT i.* FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
-           WHERE m.chat_jid = $1 AND m.id = $2`,
+           WHERE m.chat_jid || '' = $1 AND m.id = $2`,
           chat_jid,
           message_id,
         ),
@@ -114,7 +114,7 @@ async function readRevisions(query: Query, chat_jid: string, message_id: string)
     `SELECT revision, content, at FROM revisions WHERE chat_jid = $1 AND message_id = $2
      UNION ALL
      SELECT revision, CASE WHEN deleted_at IS NULL THEN content END, coalesce(deleted_at, edited_at, timestamp)
-     FROM messages WHERE chat_jid = $1 AND id = $2
+     FROM messages WHERE chat_jid || '' = $1 AND id = $2
      ORDER BY revision`,
     chat_jid,
     message_id,

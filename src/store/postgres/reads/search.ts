@@ -52,12 +52,12 @@ async function* newestFirst(query: Query, chat: Chat, terms: readonly string[]):
 
 /** Buckets that may hold the terms, the newest first: as the index says, and those it is not up to date about. */
 async function* pages(query: Query, chat: Chat, terms: readonly string[]): AsyncGenerator<number[]> {
-  const grams = gramsOf(chat.number, terms);
+  const grams = gramsOf(terms);
   let below = chat.indexed_seq / BUCKET;
   while (below > 0) {
     // In one statement, so of one moment: a bucket is up to date in the index, or it is stale.
     const rows = await query(
-      `SELECT bucket FROM search WHERE grams @> $2::bigint[] AND chat = $1 AND bucket < $3
+      `SELECT bucket FROM search WHERE chat = $1 AND bucket < $3 AND grams @> $2::integer[]
        UNION SELECT bucket FROM search_stale WHERE chat = $1 AND bucket < $3
        ORDER BY bucket DESC LIMIT $4`,
       chat.number,

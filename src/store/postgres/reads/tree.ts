@@ -18,14 +18,14 @@ const KEPT = (entry: string) =>
  */
 const WALK = `
 WITH RECURSIVE walk (n, id, parent, stop, depth) AS (
-  SELECT e.n, e.id, e.parent, ${KEPT("e")}, 1 FROM entries e WHERE e.id = $1 AND e.chat_jid = $2
+  SELECT e.n, e.id, e.parent, ${KEPT("e")}, 1 FROM entries e WHERE e.id = $1 AND e.chat_jid || '' = $2
   UNION ALL
   SELECT e.n, e.id, e.parent, coalesce(walk.stop, ${KEPT("e")}), walk.depth + 1
-  FROM walk JOIN entries e ON e.id = walk.parent AND e.chat_jid = $2
+  FROM walk JOIN entries e ON e.id = walk.parent AND e.chat_jid || '' = $2
   WHERE walk.depth < $3 AND (walk.stop IS NULL OR walk.stop NOT IN ('', walk.id))
 )
 SELECT ${ENTRY}, ${MESSAGE} FROM walk
-JOIN entries e ON e.n = walk.n LEFT JOIN messages m ON m.id = e.message_id AND m.chat_jid = $2
+JOIN entries e ON e.n = walk.n LEFT JOIN messages m ON m.id = e.message_id AND m.chat_jid || '' = $2
 ORDER BY walk.depth DESC`;
 
 export function treeReads(query: Query): TreeReads {
