@@ -88,6 +88,11 @@ export class ServerProcess {
     await gone;
   }
 
+  /** Send a signal it may survive, such as SIGSTOP. */
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
   /** Stop it and remove its data. */
   async dispose(): Promise<void> {
     await this.down();
