@@ -161,6 +161,28 @@ describe("when the model fails", () => {
   });
 });
 
+describe("a message that was answered", () => {
+  it("stays answered when the one that joined it fails, or is stopped", async () => {
+    const { home } = await open();
+    const ends = {
+      failed: async () => (await held.next()).fail(401),
+      stopped: async () => {
+        await held.next();
+        await home.command("stop");
+      },
+    };
+    for (const [outcome, end] of Object.entries(ends)) {
+      const asked = await home.say("one?");
+      const call = await held.next();
+      const joined = await home.say("two?", ASH);
+      call.say("One.");
+      await end();
+      expect(await home.outcome(joined)).toBe(outcome);
+      expect(await home.ended(asked)).toMatchObject({ outcome: "answered", reason: "always" });
+    }
+  });
+});
+
 describe("when something goes wrong on our side", () => {
   /** Waits of seconds are over in a moment. */
   const startedAt = systemClock.steady();

@@ -121,13 +121,15 @@ describe("what is said while a turn runs", () => {
     const dig = heldTool();
     const { home } = await open({}, { tools: [dig.tool] });
     const asked = await home.say("dig twice");
-    (await held.next()).use("dig", "dig");
+    const first = await held.next();
+    await home.say("before it knew where", ASH);
+    first.use("dig", "dig");
     await dig.started(2);
     await home.say("here", ASH);
     await home.say("and there", ASH);
     dig.end();
     const second = await held.next();
-    expect(second.roles).toEqual(["user", "assistant", "tool", "tool", "user", "user"]);
+    expect(second.roles).toEqual(["user", "assistant", "tool", "tool", "user", "user", "user"]);
     second.say("Done.");
     expect(await home.outcome(asked)).toBe("answered");
   });

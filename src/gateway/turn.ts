@@ -139,7 +139,9 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
   return new Set([sender, ...(person?.senders ?? [])]);
 }
 
-type Given = Omit<TurnState, "turn" | "trigger" | "payer" | "notices" | "head"> & { left: Turn | null };
+type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notices" | "head"> & {
+  left: Turn | null;
+};
 type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
 
 /** Start the turn, or go on with the one a crash cut short. */
@@ -155,7 +157,7 @@ async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
   const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
   for (let tries = 0; ; tries++) {
     const head = await hall.store.read.head(chat.jid, threadId);
-    const state: TurnState = { ...given, trigger, turn, payer, notices, head };
+    const state: TurnState = { ...given, answered: 0, trigger, turn, payer, notices, head };
     const opening = resumed ? await takeUp(hall, state) : await start(hall, state);
     const facts = [...stale, ...opening.facts];
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });

@@ -17,9 +17,11 @@ export function endingFacts(hall: Hall, state: TurnState, ending: Ending, usage:
   const at = iso(hall.clock.now());
   return [
     ...(usage ? [{ type: "message", message: resultMeta(hall, state, usage) } as Fact] : []),
-    ...members.map(({ message }) =>
-      outcomeFact(hall, message, outcomeOfMember(message, state, ending), ending.reason, turn.id),
-    ),
+    ...members.map(({ message }, index) => {
+      // What happens to those who joined later does not take an answer back.
+      const own: Ending = index < state.answered ? { outcome: "answered", reason: state.why } : ending;
+      return outcomeFact(hall, message, outcomeOfMember(message, state, own), own.reason, turn.id);
+    }),
     { type: "turn_ended", turn_id: turn.id, chat_jid: chat.jid, status: statusOf(ending), at },
   ];
 }

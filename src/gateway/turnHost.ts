@@ -241,7 +241,9 @@ export class TurnHost implements AgentHost {
   ): Promise<Verdict> {
     const pieces = mayJoin && !this.state.signal.aborted ? await this.joining(last) : [];
     const joined = pieces.map(({ work, asked }): Member => ({ work, message: asked.message }));
+    const answered = last ? this.state.members.length : this.state.answered;
     await this.append(rows, facts, joined, last && joined.length === 0);
+    this.state.answered = answered;
     if (joined.length > 0) return "joined";
     return last ? "end" : "go_on";
   }

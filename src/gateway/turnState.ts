@@ -39,6 +39,8 @@ export type TurnState = {
   why: string;
   /** Everything it answers: its trigger, what was collected with it, what joined it. */
   members: Member[];
+  /** How many of them, from the first, have their answer: it was to be the turn's last when others joined. */
+  answered: number;
   /** Who pays: the account of the person who asked. */
   payer: string;
   model: Model;
