@@ -6,9 +6,10 @@ import { threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { withPeople } from "./people.js";
 import { isExpired, type Job, nextJob, whyNotWanted } from "./placement.js";
+import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
-import { expectCommitted, Fenced, Interrupted, leaseOf, outcomeFact } from "./turnState.js";
+import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf, outcomeFact } from "./turnState.js";
 import { type AnswerPiece, isAnswer, type Piece, waitingPieces, whyNothing } from "./waiting.js";
 
 /** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
@@ -208,15 +209,28 @@ export class Turns {
     await this.giveUp(claim, works, `the server went down ${claim.tries - 1} times while it was answering`);
   }
 
+  /** It ends as failed, and no later turn reads it: it would do the same to that one. */
   private async giveUp(claim: Claim, works: readonly Work[], why: string): Promise<void> {
     const { hall } = this;
-    const chat = await hall.store.read.chat(claim.chat_jid);
-    const left = await hall.store.read.runningTurn(claim.chat_jid, threadOf(claim.lane));
-    await this.settle(claim, works, [
-      ...(chat ? hall.hostMessages.facts(chat, WRONG) : []),
-      ...(await this.outcomes(works, "failed", why, left?.id ?? null)),
-      ...(left ? await closeTurn(hall, left, "failed") : []),
-    ]);
+    const { lane, fence, chat_jid: chatJid } = claim;
+    const threadId = threadOf(lane);
+    const chat = await hall.store.read.chat(chatJid);
+    const left = await hall.store.read.runningTurn(chatJid, threadId);
+    for (let tries = 0; ; tries++) {
+      const aside = await leaveOut(hall, { chatJid, threadId, works, left });
+      const facts = [
+        ...aside.facts,
+        ...(chat ? hall.hostMessages.facts(chat, WRONG) : []),
+        ...(await this.outcomes(works, "failed", why, left?.id ?? null)),
+        ...(left ? await closeTurn(hall, left, "failed") : []),
+      ];
+      const done = works.map((work) => work.id);
+      const lease = { lane, fence };
+      const { expect } = aside;
+      const result = await hall.store.settle({ lease, done, later: [], release: true, expect, facts });
+      if (isOvertaken(result, tries)) continue;
+      return expectCommitted(result);
+    }
   }
 
   /** The work the lane was busy with: that of the turn in progress, or the first that was due. Reads no words. */
