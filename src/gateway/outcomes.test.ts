@@ -304,8 +304,8 @@ describe("two servers on one store", () => {
     const before = await there.say("hello?", ASH);
     (await held.next()).say("Hello.");
     expect(await here.outcome(before)).toBe("answered");
-    await one.changeChat("home", { allow: ["slack:U1"] });
-    expect(await there.outcome(await there.say("and now?", ASH))).toBe("ignored");
+    await one.changeChat("home", { trigger: "mention" });
+    expect(await there.outcome(await there.say("and now?", ASH))).toBe("ambient");
   });
 });
 
