@@ -16,6 +16,7 @@ import {
   type Person,
   senderKind,
   SubmitBody,
+  type UsageLine,
   errorsOf,
 } from "../message/index.js";
 import { type CommitResult, type Fact, type Store, StoreUnavailable, type Work } from "../store/store.js";
@@ -60,6 +61,7 @@ import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
 import { Turns } from "./turns.js";
+import { type UsageQuery, usageOf } from "./usage.js";
 import { endTurnRef } from "./waiting.js";
 
 export type GatewayOptions = {
@@ -355,6 +357,11 @@ export class Gateway {
   async outcomes(query: Parameters<Store["read"]["inbounds"]>[0]): Promise<Outcome[]> {
     const inbounds = await this.read.inbounds(query);
     return Promise.all(inbounds.map((inbound) => traced(this.hall, inbound)));
+  }
+
+  /** Tokens and money, by chat, person, model or day. */
+  usage(query: UsageQuery): Promise<UsageLine[]> {
+    return usageOf(this.read, query);
   }
 
   /** The receipt of a call. */

@@ -293,6 +293,7 @@ function answerOf(hall: Hall, row: NewMessage, admitted: Admitted, result: Commi
       hall.log("info", "message.accepted", {
         chat: row.chat_jid,
         message: row.id,
+        trace: row.id,
         admission: admitted.admission,
       });
       const seq = result.seqs[row.id] ?? 0;

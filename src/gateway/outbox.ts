@@ -115,7 +115,20 @@ export class Outbox {
     });
     if (result.status === "conflict" && result.expectation?.type === "delivery") return "moved";
     expectCommitted(result);
+    await this.note(to, row);
     return waits ? "waits" : "flows";
+  }
+
+  private async note({ id, state, address, attempts }: Delivery, row: MessageRow): Promise<void> {
+    const turn = row.turn_id === null ? null : await this.hall.store.read.turn(row.turn_id);
+    this.hall.log(state === "sent" ? "info" : "warn", `delivery.${state}`, {
+      chat: row.chat_jid,
+      message: row.id,
+      delivery: id,
+      address,
+      attempts,
+      trace: turn?.trigger_id ?? row.id,
+    });
   }
 
   /** What is not to be tried at all. A first try, or one the operator asked for, is made at any age. */

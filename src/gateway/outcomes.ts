@@ -16,8 +16,10 @@ export async function traced(hall: Pick<Hall, "store">, inbound: Inbound): Promi
   const { chat_jid, message_id, turn_id } = inbound;
   const calls =
     turn_id === null ? [] : await hall.store.read.calls({ chat_jid, turn_id, after: null, limit: 500 });
+  const turn = turn_id === null ? null : await hall.store.read.turn(turn_id);
   return {
     message_id,
+    trace_id: turn?.trigger_id ?? message_id,
     outcome: inbound.outcome,
     reason: inbound.outcome_reason || inbound.reason,
     turn_id,

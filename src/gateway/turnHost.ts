@@ -119,6 +119,7 @@ export class TurnHost implements AgentHost {
     this.started = fact.call;
     this.reservation = reservation;
     this.firstTokenAt = null;
+    this.note("call.started", callId, { model: call.model.id, attempt: call.attempt });
     hall.live.begin(state.chat.jid, state.turn.id, callId);
     this.partials.begin(callId);
     return { ok: true, id: callId };
@@ -159,6 +160,7 @@ export class TurnHost implements AgentHost {
     const facts = [ended, ...deliveries, ...(await this.paid(call, message.usage))];
     // Between a tool call and its result nobody joins.
     const verdict = await this.close(rows, facts, { last, mayJoin: last });
+    this.note("call.ended", call.id, { status: envelope.status });
     hall.live.end(call.id);
     if (!last && envelope.status === "ok") this.watch.enterTools(rows);
     return verdict;
@@ -302,6 +304,11 @@ export class TurnHost implements AgentHost {
       if (result.status !== "conflict") expectCommitted(result);
     }
     return settleSpending(reservation, usage);
+  }
+
+  private note(event: string, callId: string, more: Record<string, string | number>): void {
+    const { chat, turn, trigger } = this.state;
+    this.hall.log("info", event, { chat: chat.jid, turn: turn.id, call: callId, trace: trigger.id, ...more });
   }
 
   private modelOf(choice: ModelChoice) {

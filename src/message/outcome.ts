@@ -22,6 +22,8 @@ export type TerminalOutcome = Exclude<OutcomeWord, "pending">;
 
 export const Outcome = z.object({
   message_id: z.string(),
+  /** One id for all of it, in every line of the log: the message that got the answer; without a turn, this one. */
+  trace_id: z.string(),
   outcome: z.enum(OUTCOMES),
   reason: z.string(),
   turn_id: z.string().nullable(),

@@ -1,3 +1,18 @@
+import { z } from "zod";
+
+/** What was used, by the API: of one chat, person, model or day (`key`). `unpriced` calls are not in `usd`. */
+export const UsageLine = z.object({
+  key: z.string(),
+  calls: z.int(),
+  unpriced: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cache_read_tokens: z.int(),
+  cache_write_tokens: z.int(),
+  usd: z.number(),
+});
+export type UsageLine = z.infer<typeof UsageLine>;
+
 /** Money, in US dollars, for each class of tokens. */
 export type Cost = { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 

@@ -111,6 +111,27 @@ export const COMMANDS: readonly Command[] = [
   ),
   asking(
     {
+      name: "usage",
+      takes: "",
+      summary: "Tokens and money",
+      options: {
+        by: { type: "string", value: "what", help: "chat, person, model or day (day)" },
+        from: { type: "string", value: "date", help: "from this day on, such as 2026-11-15" },
+        to: { type: "string", value: "date", help: "up to this day" },
+      },
+    },
+    async (connection, typed, out) => {
+      const by = (["chat", "person", "model", "day"] as const).find(
+        (word) => word === (typed.text("by") ?? "day"),
+      );
+      if (!by) throw new CommandFailed(2, "--by takes chat, person, model or day.");
+      const [from, to] = [typed.text("from"), typed.text("to")];
+      const { usage } = await import("./inspect.js");
+      await usage(connection, out, { by, ...(from ? { from } : {}), ...(to ? { to } : {}) });
+    },
+  ),
+  asking(
+    {
       name: "why",
       takes: "<message>",
       summary: "Why a message was answered, or why not",

@@ -82,6 +82,7 @@ function explain(chat: string, outcome: Outcome): string {
     plain(explainOutcome(outcome)),
     `chat  ${chat}`,
   ];
+  lines.push(`trace ${outcome.trace_id}`);
   if (outcome.turn_id) lines.push(`turn  ${outcome.turn_id}`);
   for (const id of outcome.call_ids) lines.push(`call  ${id}   (longhand call ${id})`);
   for (const delivery of outcome.deliveries) {
@@ -89,6 +90,25 @@ function explain(chat: string, outcome: Outcome): string {
     lines.push(`sent  ${delivery.address} ${delivery.state} after ${delivery.attempts} tries${error}`);
   }
   return lines.join("\n");
+}
+
+/** What was used, and what it cost. */
+export async function usage(
+  { client }: Connection,
+  out: Output,
+  ask: { by: "chat" | "person" | "model" | "day"; from?: string; to?: string },
+): Promise<void> {
+  const { usage: lines } = await client.usage(ask);
+  if (lines.length === 0) return out.result(lines, "Nothing has been used yet.");
+  const rows = lines.map((line) => [
+    plain(line.key),
+    `${line.calls} calls`,
+    `${line.input_tokens + line.cache_read_tokens + line.cache_write_tokens} in`,
+    `${line.output_tokens} out`,
+    `$${line.usd.toFixed(4)}`,
+    line.unpriced === 0 ? "" : `(${line.unpriced} calls of unknown price not counted)`,
+  ]);
+  out.result(lines, columns(rows));
 }
 
 function header(receipt: Call): string {

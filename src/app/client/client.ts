@@ -14,6 +14,7 @@ import type {
   OutcomeWord,
   Person,
   PersonPatch,
+  UsageLine,
 } from "../../message/index.js";
 import type {
   ContextPreview,
@@ -124,6 +125,14 @@ export function createClient(options: ClientOptions = {}) {
     requestBytes: async (id: string) =>
       new Uint8Array(await (await request.open("GET", `/v1/calls/${segment(id)}/request`)).arrayBuffer()),
 
+    usage: (
+      ask: {
+        signal?: AbortSignal;
+        by?: "chat" | "person" | "model" | "day";
+        from?: string;
+        to?: string;
+      } = {},
+    ) => json<Page<"usage", UsageLine>>("GET", "/v1/usage", split(ask)),
     outbox: (ask: Paging & { state?: DeliveryState; after?: string } = {}) =>
       json<Page<"outbox", Delivery>>("GET", "/v1/outbox", split(ask)),
     retryDelivery: (id: string) => nothing("POST", `/v1/outbox/${segment(id)}/retry`),

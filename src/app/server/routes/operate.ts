@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Delivery, DeliveryState } from "../../../message/index.js";
+import { Delivery, DeliveryState, UsageLine } from "../../../message/index.js";
 import { unauthorised } from "../auth.js";
 import { limit, listOf, page } from "../paging.js";
 import { Problem, parsed, unknown } from "../problem.js";
@@ -28,6 +28,13 @@ const ModelListing = z.object({
   default: z.boolean(),
   available: z.boolean(),
   note: z.string().nullable(),
+});
+
+const day = z.iso.date();
+const UsageQuery = z.object({
+  by: z.enum(["chat", "person", "model", "day"]).default("day"),
+  from: day.optional(),
+  to: day.optional(),
 });
 
 /** The desk: what is on its way out, who may come in, what can be asked. */
@@ -65,6 +72,15 @@ export const operateRoutes: Route[] = [
     scope: "operate",
     answers: { status: 204, schema: null },
     handle: (served, { params }) => move(served, params.id, "drop"),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/usage",
+    summary: "Tokens and money, by chat, person, model or day",
+    scope: "read",
+    query: UsageQuery,
+    answers: { status: 200, schema: listOf("usage", UsageLine) },
+    handle: async ({ gateway }, { query }) => ok({ usage: await gateway.usage(query), next: null }),
   }),
   route({
     method: "GET",

@@ -3,7 +3,7 @@ import { OUTCOMES, type Outcome } from "../../../message/outcome.js";
 import { deliveredTo, whyNot } from "./aside.js";
 
 const became = (outcome: Outcome["outcome"], reason = ""): string | null =>
-  whyNot({ message_id: "m", outcome, reason, turn_id: null, call_ids: [], deliveries: [] });
+  whyNot({ message_id: "m", trace_id: "m", outcome, reason, turn_id: null, call_ids: [], deliveries: [] });
 
 test("whatever was not answered says why, also without a reason of its own", () => {
   const fine = ["pending", "answered", "collected", "steered", "command"];
