@@ -93,7 +93,7 @@ describe("what is said while a turn runs", () => {
 
   it("nothing that is said stands between a tool call and its result, however many tools run", async () => {
     const dig = heldTool();
-    const { home } = await open({}, { tools: [dig.tool] });
+    const { home, store } = await open({}, { tools: [dig.tool] });
     const asked = await home.say("dig twice");
     const first = await held.next();
     await home.say("before it knew where", ASH);
@@ -106,6 +106,10 @@ describe("what is said while a turn runs", () => {
     expect(second.roles).toEqual(["user", "assistant", "tool", "tool", "user", "user", "user"]);
     second.say("Done.");
     expect(await home.outcome(asked)).toBe("answered");
+    const path = await store.read.path("home", (await store.read.head("home", "")) ?? "", 100);
+    const tools = ["tool_use", "tool_use", "tool_result", "tool_result"];
+    const senders = ["slack:U1", ...tools, "slack:U2", "slack:U2", "slack:U2", "bot"];
+    expect(path.map((entry) => entry.message?.sender)).toEqual(senders);
   });
 
   it("a todo waits its turn and is on the list until then", async () => {
