@@ -66,7 +66,7 @@ export function deliveryLane({ address, thread_id }: Pick<Delivery, "address" | 
   return `delivery:${address}#${thread_id ?? ""}`;
 }
 
-/** The work of bringing a delivery to its address, due now. */
+/** The work of bringing a delivery to its address: at once, also after somebody has set the machine's clock back. */
 export function deliveryWork(delivery: Delivery, clock: Clock): Work {
   return {
     id: clock.newId(),
@@ -74,7 +74,7 @@ export function deliveryWork(delivery: Delivery, clock: Clock): Work {
     lane: deliveryLane(delivery),
     chat_jid: delivery.chat_jid,
     ref: delivery.id,
-    run_at: clock.steady(),
+    run_at: 0,
     attempts: 0,
   };
 }

@@ -25,7 +25,7 @@ function sentAgain({ clock }: Hall, delivery: Delivery): Fact[] {
     deliveryState(pending, clock),
     ...(isOpen(delivery) ? [] : [{ type: "work", work: deliveryWork(delivery, clock) } as const]),
     // Also what waits before it: order is kept, so otherwise it would wait as long.
-    { type: "lane_due", lane: deliveryLane(delivery), run_at: clock.steady() },
+    { type: "lane_due", lane: deliveryLane(delivery), run_at: 0 },
   ];
 }
 
@@ -36,5 +36,5 @@ async function dropped({ clock, store }: Hall, delivery: Delivery): Promise<Fact
   const lane = deliveryLane(delivery);
   const [first] = await store.read.work("delivery", lane, 1);
   if (first?.ref !== delivery.id) return [skipped];
-  return [skipped, { type: "lane_due", lane, run_at: clock.steady() }];
+  return [skipped, { type: "lane_due", lane, run_at: 0 }];
 }
