@@ -109,6 +109,14 @@ function toolViolations(
     const runs = calls.find(({ id }) => id === use.call_id)?.stop_reason === "tool_use";
     if (count !== (runs ? 1 : 0)) found.push(`tool call ${idOf(use)} has ${count} results`);
   }
+  for (const one of noted) {
+    if (one.what !== "done") continue;
+    const result = rows.find(
+      (row) => row.sender === "tool_result" && row.call_id === one.call && row.part === one.index,
+    );
+    if (!result || result.content.includes("interrupted"))
+      found.push(`a tool was done, and its result is lost`);
+  }
   const stray = results.filter((id) => !uses.some((use) => idOf(use) === id));
   return [...found, ...stray.map((id) => `a result without its call: ${id}`)];
 }

@@ -31,7 +31,8 @@ export type Noted =
   | { what: "accepted"; key: string; id: string }
   | { what: "ran"; name: string; call: string }
   | { what: "sent"; key: string; message: string; address: string }
-  | { what: "partial"; call: string; text: string };
+  | { what: "partial"; call: string; text: string }
+  | { what: "done"; call: string; index: number };
 export type Note = (noted: Noted) => void;
 
 export const CHAT = "team";
@@ -236,19 +237,20 @@ export function storyChannel(life: Life, note: Note) {
   };
 }
 
-/** Writes down what a store was given of an answer that still streams. */
-export function notePartials(note: Note) {
+/** Writes down what a store was given of an answer that still streams, and of tools that are done. */
+export function noteWrites(note: Note) {
   return (method: string, [batch]: readonly unknown[]): void => {
     if (method !== "commit" || !hasFacts(batch)) return;
-    for (const fact of batch.facts) {
-      if (fact.type !== "call_partial") continue;
-      note({ what: "partial", call: fact.call_id, text: fact.parts.map(({ content }) => content).join("") });
+    for (const { type, call_id: call, parts = [], index = 0 } of batch.facts) {
+      const text = parts.map(({ content }) => content).join("");
+      if (type === "call_partial") note({ what: "partial", call, text });
+      if (type === "tool_done") note({ what: "done", call, index });
     }
   };
 }
 
-type PartialFact = { type: string; call_id: string; parts: { content: string }[] };
+type NotedFact = { type: string; call_id: string; parts?: { content: string }[]; index?: number };
 
-function hasFacts(batch: unknown): batch is { facts: PartialFact[] } {
+function hasFacts(batch: unknown): batch is { facts: NotedFact[] } {
   return typeof batch === "object" && batch !== null && "facts" in batch && Array.isArray(batch.facts);
 }

@@ -11,7 +11,7 @@ import { violations } from "../../testing/crashChecks.js";
 import {
   type Note,
   type Noted,
-  notePartials,
+  noteWrites,
   STORIES,
   type StoryName,
   storyChannel,
@@ -93,7 +93,7 @@ async function live(
   note: Note,
 ): Promise<void> {
   const gateway = createGateway({
-    store: mortalStore(store, life, notePartials(note)),
+    store: mortalStore(store, life, noteWrites(note)),
     clock: mortalClock(systemClock, life),
     fetch: mortalFetch(storyModel.fetch, life),
     resolveModel: () => ({ ok: true, model: MODEL }),
