@@ -96,6 +96,8 @@ export class HostMessageBroadcaster {
     content: string,
     metadata: Record<string, unknown> = {},
     turnId: string | null = null,
+    /** Where it is about something that was said in a thread. */
+    thread: Thread | null = null,
   ): Fact[] {
     const row = newRow({
       id: this.clock.newId(),
@@ -108,7 +110,7 @@ export class HostMessageBroadcaster {
       metadata,
       turn_id: turnId,
     });
-    return [{ type: "message", message: row }, ...deliveriesOf(row, chat, null, null, this.clock)];
+    return [{ type: "message", message: row }, ...deliveriesOf(row, chat, null, thread, this.clock)];
   }
 }
 

@@ -35,6 +35,21 @@ async function open(settings: Record<string, unknown> = {}, options: Partial<Gat
   return { gateway, store, home: new Talk(gateway, "home") };
 }
 
+/** A channel that keeps what is sent there. */
+function slackRoom() {
+  const sent: (OutgoingMessage & { thread: string | null })[] = [];
+  const slack: Channel = {
+    name: "slack",
+    start: async () => {},
+    send: async (_address, message, { thread }) => {
+      sent.push({ ...message, thread });
+      return { ok: true, externalId: String(sent.length) };
+    },
+    stop: async () => {},
+  };
+  return { sent, slack };
+}
+
 /** Ask something and have it answered. */
 async function ask(talk: Talk, words: string, answer = "Yes."): Promise<string> {
   const id = await talk.say(words);
@@ -208,6 +223,22 @@ describe("questions to the host", () => {
     expect(messages(inChannel)).toBe(2);
   });
 
+  it("are answered in the thread where they are asked, and so is what goes wrong there", async () => {
+    const { sent, slack } = slackRoom();
+    const { gateway } = await open({}, { channels: [slack] });
+    const bindings = [{ channel: "slack", address: "slack:C1" }];
+    await gateway.registerChat({ jid: "team", trigger: "always", bindings });
+    const team = new Talk(gateway, "team");
+    const inThread = { thread_id: "t1", channel_external_id: "C1" };
+    await team.command("usage", inThread);
+    const asked = await team.say("hello?", inThread);
+    (await held.next()).fail(401);
+    expect(await team.outcome(asked)).toBe("failed");
+    const told = () => sent.filter(({ sender }) => sender === "host");
+    await until(() => told().length === 2);
+    expect(told().map(({ thread }) => thread)).toEqual(["t1", "t1"]);
+  });
+
   it("model: a good name answers from then on, an unknown one changes nothing", async () => {
     const { home } = await open();
     expect(await home.command("model nosuch")).toBe("The model stays main: there is no model nosuch");
@@ -290,16 +321,7 @@ describe("a shell command", () => {
   });
 
   it("shows its output on every channel of the chat", async () => {
-    const sent: OutgoingMessage[] = [];
-    const slack: Channel = {
-      name: "slack",
-      start: async () => {},
-      send: async (_address, message) => {
-        sent.push(message);
-        return { ok: true, externalId: String(sent.length) };
-      },
-      stop: async () => {},
-    };
+    const { sent, slack } = slackRoom();
     const { shell } = counting();
     const { gateway } = await open({}, { shell, channels: [slack] });
     const bindings = [{ channel: "slack", address: "slack:C1" }];

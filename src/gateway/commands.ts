@@ -46,8 +46,9 @@ export async function answerCommand(hall: Hall, place: Place, piece: CommandPiec
 /** The facts of a command that was carried out: its outcome, and what it says. */
 export function commandDone(hall: Hall, chat: Chat, { asked }: CommandPiece, says: string): Fact[] {
   const { message, inbound } = asked;
+  const details = { answers: message.id };
   return [
-    ...(says === "" ? [] : hall.hostMessages.facts(chat, says, { answers: message.id })),
+    ...(says === "" ? [] : hall.hostMessages.facts(chat, says, details, null, platformThread(message))),
     outcomeFact(hall, message, "command", inbound.reason, null),
   ];
 }

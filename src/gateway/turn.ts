@@ -1,6 +1,7 @@
 import { type AgentEnd, runAgent, runContainer, type UnfinishedBatch } from "../agent/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, Fact, Turn } from "../store/store.js";
+import { platformThread } from "./broadcast.js";
 import { payerOf } from "./budget.js";
 import { iso } from "./clock.js";
 import { agentLimits, type Hall } from "./hall.js";
@@ -76,11 +77,11 @@ function answer(
 async function conclude(
   hall: Hall,
   host: TurnHost,
-  { chat, turn, signal }: TurnState,
+  { chat, turn, trigger, signal }: TurnState,
   end: AgentEnd,
 ): Promise<void> {
   const tell = (text: string, details: Record<string, unknown> = {}) =>
-    hall.hostMessages.facts(chat, text, details, turn.id);
+    hall.hostMessages.facts(chat, text, details, turn.id, platformThread(trigger));
   const gaveUp = (why: string) =>
     host.finish({ outcome: "failed", reason: why }, tell(`The assistant gave up: ${why}.`));
   switch (end.status) {

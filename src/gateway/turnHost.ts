@@ -298,7 +298,8 @@ export class TurnHost implements AgentHost {
     this.reservation = null;
     const payment = { chat: state.chat, payer: state.payer, model: call.model };
     for (const { says, expect, fact } of await lowBudgets(hall, payment, reservation, usage)) {
-      const news = hall.hostMessages.facts(state.chat, says, {}, state.turn.id);
+      const thread = platformThread(state.trigger);
+      const news = hall.hostMessages.facts(state.chat, says, {}, state.turn.id, thread);
       const result = await this.commit([fact, ...news], [expect]);
       // Somebody else's call told people in this very moment.
       if (result.status !== "conflict") expectCommitted(result);
