@@ -32,7 +32,7 @@ const MODEL = model({ api: "openai-chat", id: "story", baseUrl: "http://127.0.0.
 /** Somebody sets the machine's clock, by so much, at this step of the story; the server may die there too. */
 type Jump = { by: number; at: Point | null; dies: boolean };
 
-/** A story on a machine whose clock is set meanwhile. Leases are short, so that many are kept on the way. */
+/** A story on a machine whose clock is set meanwhile. */
 async function tellWithJump(story: StoryName, { by, at, dies }: Jump) {
   const store = openMemory();
   const storyModel = new StoryModel();
@@ -64,7 +64,7 @@ async function tellWithJump(story: StoryName, { by, at, dies }: Jump) {
       shell: storyShell(life, note),
       channels: [storyChannel(life, note)],
       holder: "the-only-one",
-      limits: { saveEveryMs: 5, leaseMs: 60 },
+      limits: { saveEveryMs: 5 },
     });
     const told = (async () => {
       await gateway.start();
@@ -79,7 +79,9 @@ async function tellWithJump(story: StoryName, { by, at, dies }: Jump) {
   const problems = [...storyModel.problems(), ...(await violations(left))];
   const events = await store.read.events({ after: null, chat_jid: CHAT, limit: 5000 });
   const turns = events.filter(({ type }) => type === "turn.started").length;
-  return { points, problems, turns, jumped: ahead !== 0 };
+  const calls = await store.read.calls({ chat_jid: CHAT, turn_id: null, after: null, limit: 500 });
+  const cut = calls.filter(({ error_kind }) => error_kind === "cut").length;
+  return { points, problems, turns, cut, jumped: ahead !== 0 };
 }
 
 describe.each([
@@ -94,10 +96,12 @@ describe.each([
       const chosen = LONG ? calm.points : sampled(calm.points, 7);
       let jumps = 0;
       for (const at of chosen) {
-        const { problems, turns, jumped } = await tellWithJump(story, { by, at, dies: false });
+        const { problems, turns, cut, jumped } = await tellWithJump(story, { by, at, dies: false });
         if (jumped) jumps++;
         expect(problems, JSON.stringify(at)).toEqual([]);
         expect(turns, JSON.stringify(at)).toBe(calm.turns);
+        // A lease that ran out early would have cut an answer short, to be given again.
+        expect(cut, JSON.stringify(at)).toBe(0);
       }
       expect(jumps).toBeGreaterThan(chosen.length / 3);
     },

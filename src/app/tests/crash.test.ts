@@ -131,7 +131,7 @@ describe.each(Object.entries(STORES))("a process that dies at any step of a turn
     async (story) => {
       const whole = await tellThrough(story, [], open);
       expect(whole.problems).toEqual([]);
-      const points = LONG ? whole.points : sampled(whole.points, name === "memory" ? 2 : 5);
+      const points = LONG ? whole.points : sampled(whole.points, name === "memory" ? 1 : 5);
       const lists = points.flatMap((point): Fatal[][] => [
         [{ ...point, side: "before" }],
         [{ ...point, side: "after" }],
