@@ -2,7 +2,7 @@ import type { MessageRow } from "../../../message/index.js";
 import { holds, termsOf } from "../../search.js";
 import { number, text } from "../../sqlite/columns.js";
 import type { StoreReads } from "../../store.js";
-import type { Query } from "../connect.js";
+import type { Query, Row } from "../connect.js";
 import { BUCKET, gramsOf } from "../indexer.js";
 import { first } from "./first.js";
 import { MESSAGE, messagesOf } from "./rows.js";
@@ -42,12 +42,27 @@ function chatOf(query: Query, jid: string): Promise<Chat | null> {
 /** Numbers of messages that hold the terms: first what is not indexed yet, then what the index points to. */
 async function* newestFirst(query: Query, chat: Chat, terms: readonly string[]): AsyncGenerator<number> {
   for (let high = chat.last_seq; high > chat.indexed_seq; high -= SLICE) {
-    yield* await compare(query, chat, [[Math.max(chat.indexed_seq, high - SLICE) + 1, high]], terms);
+    const low = Math.max(chat.indexed_seq, high - SLICE) + 1;
+    const rows = await query(
+      "SELECT seq, content FROM messages WHERE chat_jid = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq DESC",
+      chat.jid,
+      low,
+      high,
+    );
+    yield* holding(rows, terms);
   }
   for await (const buckets of pages(query, chat, terms)) {
-    const stretches = buckets.map((bucket) => [bucket * BUCKET + 1, (bucket + 1) * BUCKET]);
-    yield* await compare(query, chat, stretches, terms);
+    const rows = await query(
+      "SELECT seq, content FROM messages WHERE chat_jid = $1 AND seq = ANY ($2::bigint[]) ORDER BY seq DESC",
+      chat.jid,
+      buckets.flatMap((bucket) => Array.from({ length: BUCKET }, (_, index) => bucket * BUCKET + index + 1)),
+    );
+    yield* holding(rows, terms);
   }
+}
+
+function holding(rows: readonly Row[], terms: readonly string[]): number[] {
+  return rows.filter(({ content }) => holds(text(content), terms)).map(({ seq }) => number(seq));
 }
 
 /** Buckets that may hold the terms, the newest first: as the index says, and those it is not up to date about. */
@@ -57,8 +72,9 @@ async function* pages(query: Query, chat: Chat, terms: readonly string[]): Async
   while (below > 0) {
     // In one statement, so of one moment: a bucket is up to date in the index, or it is stale.
     const rows = await query(
-      `SELECT bucket FROM search WHERE chat = $1 AND bucket < $3 AND grams @> $2::integer[]
-       UNION SELECT bucket FROM search_stale WHERE chat = $1 AND bucket < $3
+      `(SELECT bucket FROM search WHERE chat = $1 AND bucket < $3 AND grams @> $2::integer[]
+        ORDER BY bucket DESC LIMIT $4)
+       UNION (SELECT bucket FROM search_stale WHERE chat = $1 AND bucket < $3 ORDER BY bucket DESC LIMIT $4)
        ORDER BY bucket DESC LIMIT $4`,
       chat.number,
       grams,
@@ -69,22 +85,6 @@ async function* pages(query: Query, chat: Chat, terms: readonly string[]): Async
     if (page.length > 0) yield page;
     below = page.length < PAGE ? 0 : (page.at(-1) ?? 0);
   }
-}
-
-/** The messages of some stretches that hold the terms, the newest first. */
-async function compare(
-  query: Query,
-  chat: Chat,
-  stretches: readonly number[][],
-  terms: readonly string[],
-): Promise<number[]> {
-  const rows = await query(
-    `SELECT m.seq, m.content FROM jsonb_array_elements($2::jsonb) AS s
-     JOIN messages m ON m.chat_jid = $1 AND m.seq BETWEEN (s->>0)::bigint AND (s->>1)::bigint ORDER BY m.seq DESC`,
-    chat.jid,
-    JSON.stringify(stretches),
-  );
-  return rows.filter(({ content }) => holds(text(content), terms)).map(({ seq }) => number(seq));
 }
 
 async function bySeq(query: Query, chat_jid: string, seqs: number[]): Promise<MessageRow[]> {
