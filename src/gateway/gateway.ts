@@ -103,6 +103,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   toolMs: 2 * 60_000,
   turnUsd: null,
   window: 100_000,
+  crashWaitMs: 1000,
   saveEveryMs: 400,
 };
 

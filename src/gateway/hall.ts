@@ -77,6 +77,8 @@ export type GatewayLimits = {
   turnUsd: number | null;
   /** Entries of a path that are read at most. */
   window: number;
+  /** How long work is put off at first that seems to take the server down. */
+  crashWaitMs: number;
   /** How often streamed text is saved. */
   saveEveryMs: number;
 };

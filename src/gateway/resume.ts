@@ -86,15 +86,20 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The facts that end a turn nobody goes on with: it, and its calls, must not look as if they still ran. */
+/**
+ * The facts that end a turn nobody goes on with: it, and its calls, must not look as if they still ran. With the name of
+ * who was speaking, the words of a cut answer are kept for people, marked; no model reads them.
+ */
 export async function closeTurn(
   hall: Hall,
   turn: Turn,
   status: Exclude<TurnStatus, "running">,
+  assistantName: string | null = null,
 ): Promise<Fact[]> {
-  const { facts } = await cutCalls(hall, turn, "");
+  const { rows, facts } = await cutCalls(hall, turn, assistantName ?? "");
+  const said = assistantName === null ? [] : rows.map((message): Fact => ({ type: "message", message }));
   const at = iso(hall.clock.now());
-  return [...facts, { type: "turn_ended", turn_id: turn.id, chat_jid: turn.chat_jid, status, at }];
+  return [...facts, ...said, { type: "turn_ended", turn_id: turn.id, chat_jid: turn.chat_jid, status, at }];
 }
 
 /** Calls left running are closed as cut, with the words they had streamed so far. */

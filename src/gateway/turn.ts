@@ -122,7 +122,7 @@ async function cannotAnswer(
   const facts = [
     ...hall.hostMessages.facts(chat, `The assistant cannot answer: ${why}`),
     ...members.map(({ message }) => outcomeFact(hall, message, "failed", why, left?.id ?? null)),
-    ...(left ? await closeTurn(hall, left, "failed") : []),
+    ...(left ? await closeTurn(hall, left, "failed", chat.assistant_name) : []),
   ];
   const done = members.map(({ work }) => work.id);
   expectCommitted(await hall.store.settle({ lease: { lane, fence }, done, later: [], release: true, facts }));

@@ -15,6 +15,8 @@ import { type AnswerPiece, isAnswer, type Piece, waitingPieces, whyNothing } fro
 /** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
 const TRIES = 3;
 const CRASHES = 5;
+/** A server goes down for many reasons: so often, what it was doing is simply gone on with. */
+const UNSUSPECTED = 2;
 const TRY_AGAIN_MS = 1000;
 const TROUBLE_MS = 100;
 
@@ -41,7 +43,7 @@ export class Turns {
   /** One job of the lane. The lane is given back after each, so that the next is decided by what is true then. */
   private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
     try {
-      if (claim.tries > CRASHES) return await this.quarantine(claim);
+      if (claim.tries > 1 && !(await this.maySurvive(claim))) return;
       const chat = await this.hall.store.read.chat(claim.chat_jid);
       if (chat) await this.doNext(claim, await withPeople(this.hall, chat), signal);
       else await this.dropAll(claim);
@@ -61,6 +63,13 @@ export class Turns {
     const left = await hall.store.read.runningTurn(chat.jid, threadOf(claim.lane));
     const members = left ? await this.membersOf(chat.jid, left, pieces) : [];
     const now = hall.clock.now();
+    const putOff = members.find(({ work }) => work.run_at > hall.clock.steady());
+    // What came later does not overtake a turn that is to be gone on with.
+    if (putOff)
+      return this.postpone(
+        claim,
+        claim.work.map((work) => ({ ...work, run_at: putOff.work.run_at })),
+      );
     const isWanted = (piece: AnswerPiece) => !whyNotWanted(piece, chat) && !isExpired(piece, chat, now);
     if (members.length > 0 && members.every(isWanted)) return this.turn(claim, chat, members, left, signal);
     if (left) await this.close(claim, left);
@@ -202,11 +211,28 @@ export class Turns {
     await this.giveUp(claim, works, why);
   }
 
-  /** Whatever it is, it took the server down each time somebody touched it: it is not touched again. */
-  private async quarantine(claim: Claim): Promise<void> {
+  /**
+   * Whoever had this lane went down with it. Is what it holds gone on with now? What keeps doing that is first put off,
+   * longer each time, so that others come to their turn (and a server that somebody kills again and again does not take
+   * it for the message's fault), and in the end not touched again.
+   */
+  private async maySurvive(claim: Claim): Promise<boolean> {
+    const { hall } = this;
+    const { lane, fence } = claim;
     const works = await this.worksInHand(claim);
-    this.hall.log("error", "turn.quarantined", { lane: claim.lane, tries: claim.tries });
-    await this.giveUp(claim, works, `the server went down ${claim.tries - 1} times while it was answering`);
+    const crashes = Math.max(0, ...works.map((work) => work.attempts)) + claim.tries - 1;
+    if (crashes >= CRASHES) {
+      hall.log("error", "turn.quarantined", { lane, crashes });
+      await this.giveUp(claim, works, `the server went down ${crashes} times while it was answering`);
+      return false;
+    }
+    const putOff = crashes > UNSUSPECTED;
+    const wait = putOff ? hall.limits.crashWaitMs * 2 ** (crashes - UNSUSPECTED - 1) : 0;
+    const run_at = wait === 0 ? 0 : hall.clock.steady() + wait;
+    const later = works.map(({ id }) => ({ id, run_at, attempts: crashes }));
+    const settlement = { lease: { lane, fence }, done: [], later, release: putOff, facts: [] };
+    expectCommitted(await hall.store.settle(settlement));
+    return !putOff;
   }
 
   /** It ends as failed, and no later turn reads it: it would do the same to that one. */
@@ -222,7 +248,7 @@ export class Turns {
         ...aside.facts,
         ...(chat ? hall.hostMessages.facts(chat, WRONG) : []),
         ...(await this.outcomes(works, "failed", why, left?.id ?? null)),
-        ...(left ? await closeTurn(hall, left, "failed") : []),
+        ...(left ? await closeTurn(hall, left, "failed", chat?.assistant_name) : []),
       ];
       const done = works.map((work) => work.id);
       const lease = { lane, fence };

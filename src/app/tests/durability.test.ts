@@ -57,6 +57,8 @@ describe("a server that is killed again and again", () => {
   it("answers what it had accepted, once, after it is up again", async () => {
     const server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "10" });
     try {
+      // Each in a turn of its own.
+      await server.ask("PATCH", "/v1/chats/home", { while_busy: "queue" });
       const asked: string[] = [];
       for (let round = 0; round < 6; round++) {
         const { body } = await server.submit("home", `question ${round}`, {
