@@ -226,13 +226,13 @@ export class Turns {
       await this.giveUp(claim, works, `the server went down ${crashes} times while it was answering`);
       return false;
     }
-    const putOff = crashes > UNSUSPECTED;
-    const wait = putOff ? hall.limits.crashWaitMs * 2 ** (crashes - UNSUSPECTED - 1) : 0;
-    const run_at = wait === 0 ? 0 : hall.clock.steady() + wait;
+    // Not written down: a shell command of which a try is known is not run any more.
+    if (crashes <= UNSUSPECTED) return true;
+    const run_at = hall.clock.steady() + hall.limits.crashWaitMs * 2 ** (crashes - UNSUSPECTED - 1);
     const later = works.map(({ id }) => ({ id, run_at, attempts: crashes }));
-    const settlement = { lease: { lane, fence }, done: [], later, release: putOff, facts: [] };
+    const settlement = { lease: { lane, fence }, done: [], later, release: true, facts: [] };
     expectCommitted(await hall.store.settle(settlement));
-    return !putOff;
+    return false;
   }
 
   /** It ends as failed, and no later turn reads it: it would do the same to that one. */

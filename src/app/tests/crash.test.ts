@@ -54,7 +54,7 @@ const STORES: Record<string, () => Promise<Store>> = {
   SQLite: () => openSqlite({ path: join(folder, `${databases++}.db`) }),
 };
 
-type Told = { points: Point[]; deaths: number; problems: string[] };
+type Told = { points: Point[]; deaths: number; problems: string[]; noted: Noted[] };
 
 /** Tells a story in as many lives as it takes: one for each death, and one to the end. */
 async function tellThrough(
@@ -77,9 +77,9 @@ async function tellThrough(
       died++;
     }
     const left = { story, read: store.read, noted, bodies: storyModel.bodies };
-    return { points, deaths: died, problems: [...storyModel.problems(), ...(await violations(left))] };
+    return { points, deaths: died, problems: [...storyModel.problems(), ...(await violations(left))], noted };
   } catch (error) {
-    return { points, deaths: died, problems: [String(error)] };
+    return { points, deaths: died, problems: [String(error)], noted };
   } finally {
     await store.close();
   }
@@ -168,6 +168,20 @@ describe("a process that dies again while it takes up what the last one left", (
     },
     600_000,
   );
+});
+
+describe("a shell command whose server dies", () => {
+  const runs = ({ noted }: Told) => noted.filter((one) => one.what === "ran" && one.name === "shell").length;
+
+  it("before it was started is run when the server is up again", async () => {
+    const told = await tellThrough("steer", [{ kind: "settle", nth: 1, side: "before" }], openInMemory);
+    expect([told.problems, told.deaths, runs(told)]).toEqual([[], 1, 1]);
+  });
+
+  it("while it may be running is not run again", async () => {
+    const told = await tellThrough("steer", [{ kind: "settle", nth: 1, side: "after" }], openInMemory);
+    expect([told.problems, told.deaths, runs(told)]).toEqual([[], 1, 0]);
+  });
 });
 
 /** Numbers from 0 to 1 that are the same in every run with one seed. */
