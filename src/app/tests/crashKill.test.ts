@@ -17,7 +17,7 @@ import { StoryModel } from "../../testing/storyModel.js";
 const LONG = process.env.LONGHAND_LONG !== undefined;
 const CHILD = fileURLToPath(new URL("fixtures/crashing.mjs", import.meta.url));
 /** Deaths of each story on each store, in the short form. */
-const SHORT = 4;
+const SHORT = 3;
 /** Steps that leave a trace somewhere; in the short form nobody dies at a read. */
 const TRACES = /^(commit|settle|claim|release|request|piece|tool|shell|send)/;
 
