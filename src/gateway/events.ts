@@ -1,5 +1,6 @@
 import type { Chat, Delivery, EventType, LoggedEvent, MessageRow, Outcome } from "../message/index.js";
 import { StoreUnavailable } from "../store/store.js";
+import { Elsewhere } from "./elsewhere.js";
 import type { Hall } from "./hall.js";
 import { Line } from "./line.js";
 import type { LiveDelta, Snapshot } from "./live.js";
@@ -34,6 +35,7 @@ type StreamOptions = {
 };
 
 const PAGE = 200;
+const LOOK_ELSEWHERE_MS = 400;
 
 /**
  * The one reader of the log's tail: an event is read and written out once, however many streams are open.
@@ -45,8 +47,12 @@ export class EventHub {
   private reading = false;
   private readAgain = false;
   private readonly undo: (() => void)[] = [];
+  private readonly elsewhere: Elsewhere;
+  private isLooking = false;
 
   constructor(private readonly hall: Pick<Hall, "store" | "live" | "clock">) {
+    this.elsewhere = new Elsewhere(hall);
+    this.undo.push(hall.clock.every(LOOK_ELSEWHERE_MS, () => this.lookElsewhere()));
     this.undo.push(hall.store.subscribe((news) => news.events && this.wake()));
     this.undo.push(hall.live.listen((delta) => this.emit(deltaEvent(delta, this.hall.clock.now()))));
   }
@@ -75,11 +81,12 @@ export class EventHub {
         await this.catchUp(line, options);
         if (signal.aborted) return;
         const over = await this.over(chatJid);
+        const elsewhere = await this.elsewhere.snapshots(chatJid);
         // From here to the end in one step: a delta is in the snapshot or comes after it, never both.
         const meanwhile = line.goLive();
         if (!meanwhile) continue;
         for (const { ends } of meanwhile) if (ends !== null) over.add(ends);
-        for (const snapshot of this.running(chatJid, over))
+        for (const snapshot of this.running(chatJid, over, elsewhere))
           push(snapshotEvent(snapshot, this.hall.clock.now()));
         break;
       }
@@ -114,9 +121,12 @@ export class EventHub {
     return over;
   }
 
-  private running(chatJid: string | null, over: ReadonlySet<string>): Snapshot[] {
-    return this.hall.live
-      .snapshots(chatJid)
+  private running(
+    chatJid: string | null,
+    over: ReadonlySet<string>,
+    elsewhere: readonly Snapshot[],
+  ): Snapshot[] {
+    return [...this.hall.live.snapshots(chatJid), ...elsewhere]
       .filter(({ turn_id }) => !over.has(turn_id))
       .map((snapshot) => (over.has(snapshot.call_id) ? { ...snapshot, parts: [] } : snapshot));
   }
@@ -159,7 +169,25 @@ export class EventHub {
     }
   }
 
+  /** What streams in another process is not told word by word here, but every little while. */
+  private lookElsewhere(): void {
+    if (this.subscribers.size === 0 || this.isLooking) return;
+    this.isLooking = true;
+    this.elsewhere
+      .news()
+      .then((snapshots) => {
+        for (const snapshot of snapshots) this.emit(snapshotEvent(snapshot, this.hall.clock.now()));
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      })
+      .finally(() => {
+        this.isLooking = false;
+      });
+  }
+
   private emit(event: StreamEvent): void {
+    if (event.ends !== null) this.elsewhere.ended(event.ends);
     for (const subscriber of this.subscribers) subscriber(event);
   }
 

@@ -339,8 +339,8 @@ export type StoreReads = {
   turn(id: string): Promise<Turn | null>;
   /** The turn now running in a thread of the chat, if any; after a crash, the one that was. */
   runningTurn(chat_jid: string, thread_id: string): Promise<Turn | null>;
-  /** Turns now running in the chat, in all its threads. */
-  runningTurns(chat_jid: string): Promise<Turn[]>;
+  /** Turns now running in the chat, in all its threads; with null, in every chat. */
+  runningTurns(chat_jid: string | null): Promise<Turn[]>;
   call(id: string): Promise<CallEnvelope | null>;
   calls(query: {
     chat_jid: string;

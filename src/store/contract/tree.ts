@@ -194,6 +194,7 @@ export const tree: Check[] = [
       ]);
       assert.deepEqual(ids(await store.read.runningTurns(CHAT)), ["t3", "t1", "t4"]);
       assert.deepEqual(await store.read.runningTurns("nowhere"), []);
+      assert.deepEqual(ids(await store.read.runningTurns(null)), ["t3", "t1", "t2", "t4"]);
       const at = { chat_jid: CHAT, at: LATER };
       await kept(store, [{ type: "turn_ended", turn_id: "t1", status: "superseded", ...at }]);
       assert.equal((await store.read.turn("t1"))?.status, "superseded");

@@ -95,7 +95,7 @@ export function readsOn(state: State): StoreReads {
       ),
     runningTurns: async (chat_jid) =>
       [...state.turns.values()]
-        .filter((turn) => turn.chat_jid === chat_jid && turn.status === "running")
+        .filter((turn) => (chat_jid === null || turn.chat_jid === chat_jid) && turn.status === "running")
         .map((turn) => ({ ...turn })),
     call: async (id) => copy(state.calls.get(id)?.call),
     calls: async ({ chat_jid, turn_id, after, limit }) =>

@@ -70,7 +70,10 @@ export function treeReads(query: Query): TreeReads {
       ),
     runningTurns: async (chat_jid) =>
       (
-        await query("SELECT * FROM turns WHERE chat_jid = $1 AND status = 'running' ORDER BY n", chat_jid)
+        await query(
+          "SELECT * FROM turns WHERE ($1::text IS NULL OR chat_jid = $1) AND status = 'running' ORDER BY n",
+          chat_jid,
+        )
       ).map(turnOf),
   };
 }

@@ -66,9 +66,14 @@ export function treeReads(prepare: Prepare): TreeReads {
       ).get(chat_jid, thread_id);
       return row ? turnOf(row) : null;
     },
-    runningTurns: async (chat_jid) =>
-      prepare("SELECT * FROM turns WHERE chat_jid = ? AND status = 'running' ORDER BY rowid")
-        .all(chat_jid)
-        .map(turnOf),
+    runningTurns: async (chat_jid) => {
+      const rows =
+        chat_jid === null
+          ? prepare("SELECT * FROM turns WHERE status = 'running' ORDER BY rowid").all()
+          : prepare("SELECT * FROM turns WHERE chat_jid = ? AND status = 'running' ORDER BY rowid").all(
+              chat_jid,
+            );
+      return rows.map(turnOf);
+    },
   };
 }
