@@ -26,3 +26,4 @@ export type { From } from "./shape.js";
 export * from "./sniff.js";
 export * from "./text.js";
 export * from "./usage.js";
+export * from "./why.js";

@@ -1,5 +1,5 @@
 import type { Call, Delivery, Outcome } from "../../../message/index.js";
-import { whyNotAnswered } from "../../../message/outcome.js";
+import { whyNotAnswered } from "../../../message/why.js";
 import { dollars, number, seconds, surface } from "../figures.js";
 
 /** What one call cost, in one line. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { explainOutcome, OUTCOMES, whyNotAnswered } from "./outcome.js";
+import { OUTCOMES } from "./outcome.js";
+import { explainOutcome, whyNotAnswered } from "./why.js";
 
 describe("why did it not answer?", () => {
   test("has one sentence for each outcome, also when nobody gave a reason", () => {
