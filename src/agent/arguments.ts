@@ -1,9 +1,13 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { clip, type FieldError, pathText } from "../message/index.js";
 import { describeValue } from "../message/problems.js";
+import { bounded } from "./bounded.js";
 
 /** Nobody corrects more at once. */
 const MAX_PROBLEMS = 10;
+/** Far more than any honest schema needs. What takes longer hangs, and is left to the tool itself. */
+const COMPILE_MS = 2000;
+const CHECK_MS = 250;
 /** Set beside any schema: a keyword nobody knows is a note, and so is a format. */
 const OPTIONS = {
   strict: false,
@@ -24,20 +28,29 @@ export async function argumentProblems(
   compiled.set(schema, known);
   const validate = await known;
   // A schema we cannot read is left to the tool itself, which knows what it meant.
-  if (!validate || validate(args)) return [];
+  if (!validate) return [];
+  const checked = bounded(() => validate(args) === true, CHECK_MS);
+  if (!checked) compiled.set(schema, Promise.resolve(null));
+  if (!checked || checked.value) return [];
   return explained(validate.errors ?? [], args);
 }
 
 /** Throws when a schema cannot be used. */
-export async function compileSchema(schema: Record<string, unknown>): Promise<ValidateFunction> {
+async function compileSchema(schema: Record<string, unknown>): Promise<ValidateFunction> {
   const { $schema: dialect, $id: _, ...rest } = schema;
   // Loaded with the first tool call: a server that is only starting has no arguments to check.
   if (/draft-0[3-7]/.test(String(dialect))) {
     const { Ajv } = await import("ajv");
-    return new Ajv(OPTIONS).compile(rest);
+    return compiledInTime(() => new Ajv(OPTIONS).compile(rest));
   }
   const { Ajv2020 } = await import("ajv/dist/2020.js");
-  return new Ajv2020(OPTIONS).compile(rest);
+  return compiledInTime(() => new Ajv2020(OPTIONS).compile(rest));
+}
+
+function compiledInTime(compile: () => ValidateFunction): ValidateFunction {
+  const made = bounded(compile, COMPILE_MS);
+  if (!made) throw new Error("the schema takes too long to read");
+  return made.value;
 }
 
 /** The same in words a model can act on. */
