@@ -5,7 +5,8 @@ import type { IdRule } from "./toolCallId.js";
 /** What a history must fit: which model reads it, and what its API takes. */
 export type Target = { provider: string; api: string; model: string; ids: IdRule; takes: TakesMedia };
 
-export type TextPart = { type: "text"; text: string };
+/** With what this very model left on it, such as a signature: then it may be empty, and stays apart from its neighbours. */
+export type TextPart = { type: "text"; text: string; native?: Native };
 /** Thinking of this very model; another's is text by now. */
 export type ThinkingPart = { type: "thinking"; thinking: ThinkingContent };
 export type CallPart = {

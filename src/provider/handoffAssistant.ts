@@ -43,7 +43,7 @@ export function fitAssistant(
   for (const content of finishedContents(message, answers)) {
     switch (content.type) {
       case "text":
-        if (!isBlank(content.content)) parts.push({ type: "text", text: content.content });
+        parts.push(...fitText(content, same, target));
         break;
       case "thinking":
         parts.push(...fitThinking(content, same));
@@ -79,11 +79,17 @@ function joinTexts(contents: readonly Finished[]): Finished[] {
   const joined: Finished[] = [];
   for (const content of contents) {
     const last = joined.at(-1);
-    if (content.type === "text" && last?.type === "text") {
+    if (content.type === "text" && last?.type === "text" && !content.native && !last.native) {
       joined[joined.length - 1] = { type: "text", content: last.content + content.content };
     } else joined.push(content);
   }
   return joined;
+}
+
+/** What the model itself left on a text goes back with it; for any other model it is only a text. */
+function fitText({ content, native }: TextContent, same: boolean, { api }: Target): TextPart[] {
+  if (same && native?.api === api) return [{ type: "text", text: content, native }];
+  return isBlank(content) ? [] : [{ type: "text", text: content }];
 }
 
 /** Verbatim for the model that thought it, also when only a signature is left of it; plain text for every other. */

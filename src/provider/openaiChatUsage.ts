@@ -44,8 +44,12 @@ function detailsOf(usage: Record<string, unknown>, names: readonly string[]): Re
   return names.map((name) => usage[name]).find(isRecord) ?? {};
 }
 
+/** More than any call uses. A server that tells more would break every sum it goes into. */
+const MOST_TOKENS = 1_000_000_000;
+
 function count(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.trunc(value) : null;
+  if (typeof value !== "number" || Number.isNaN(value) || value < 0) return null;
+  return Math.min(Math.trunc(value), MOST_TOKENS);
 }
 
 function firstCount(...values: unknown[]): number {
