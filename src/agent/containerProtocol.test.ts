@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { UserMessage } from "../message/index.js";
 import { encode } from "../provider/call.js";
 import { containerModel, encodeContinue, encodeSteer } from "../provider/container.js";
+import { readEvent } from "./containerEvent.js";
 import { type ContainerEvent, containerSchema, usageFrom, usageTold } from "./containerProtocol.js";
 
 const FILE = join(import.meta.dirname, "../../docs/container.schema.json");
@@ -45,6 +46,14 @@ describe("the protocol's JSON Schema", () => {
 });
 
 describe("usage", () => {
+  it("that would break the sums of a budget is no event", () => {
+    for (const usage of [{ input_tokens: 2 ** 53 - 1 }, { cost_usd: 1e308 }, { output_tokens: -1 }]) {
+      expect(readEvent(JSON.stringify({ type: "usage", usage })), JSON.stringify(usage)).toEqual(
+        expect.any(String),
+      );
+    }
+  });
+
   it("comes through the protocol as it was", () => {
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.25 };
     const usage = {

@@ -114,14 +114,18 @@ export const ContainerLine = z
   .meta({ id: "ContainerLine", description: "a line a container reads" });
 export type ContainerLine = z.infer<typeof ContainerLine>;
 
+/** More than any call uses: what a container tells goes into sums that budgets are held against. */
+const tokens = count.max(1_000_000_000);
+const MOST_USD = 1_000_000;
+
 const usage = z
   .object({
-    input_tokens: count.default(0),
-    output_tokens: count.default(0),
-    cache_read_tokens: count.default(0),
-    cache_write_tokens: count.default(0),
-    reasoning_tokens: count.optional(),
-    cost_usd: z.number().min(0).optional(),
+    input_tokens: tokens.default(0),
+    output_tokens: tokens.default(0),
+    cache_read_tokens: tokens.default(0),
+    cache_write_tokens: tokens.default(0),
+    reasoning_tokens: tokens.optional(),
+    cost_usd: z.number().min(0).max(MOST_USD).optional(),
   })
   .describe(
     "the four classes are disjoint; reasoning is part of output. Leave out cost_usd when it is unknown",

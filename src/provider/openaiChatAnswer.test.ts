@@ -289,6 +289,16 @@ describe("usage", () => {
   const used = (usage: Record<string, unknown>) => answer(text("x"), end, { choices: [], usage }).usage;
   const [prompt_tokens, completion_tokens] = [100, 20];
 
+  test("that no call can have is kept within what can be added up", () => {
+    const most = 1_000_000_000;
+    const { inputTokens, outputTokens } = used({ prompt_tokens: 1e300, completion_tokens: 1e19 });
+    expect([inputTokens, outputTokens]).toEqual([most, most]);
+    expect(used({ prompt_tokens: -5, completion_tokens: "NaN" })).toMatchObject({
+      inputTokens: 0,
+      outputTokens: 0,
+    });
+  });
+
   test.each([
     [
       "more cached than prompt",
