@@ -120,6 +120,17 @@ describe("a chat's budget", () => {
     expect(await spend(a, 1)).toBe("answered");
   });
 
+  it("keeps what was put aside for a call that was stopped, or whose server does not tell what it used", async () => {
+    const { a } = await open({ usd_per_day: 2.5 * ASIDE });
+    const stopped = await a.say("go on and on");
+    (await held.next()).begin("On");
+    await a.say("stop");
+    expect(await a.outcome(stopped)).toBe("stopped");
+    expect(await spend(a, 0)).toBe("answered");
+    expect((await a.ended(await a.say("and now?"))).outcome).toBe("over_budget");
+    expect(held.calls).toHaveLength(2);
+  });
+
   it("begins anew with the chat's own day", () => {
     const evening = Date.parse("2026-03-01T23:30:00Z");
     expect(dayOf(null, evening)).toBe("2026-03-01");

@@ -157,7 +157,7 @@ export class TurnHost implements AgentHost {
     const failed = envelope.status !== "ok" && envelope.status !== "aborted";
     const ended: Fact = { type: "call_ended", call: envelope, leftovers: answer.leftovers };
     const deliveries = failed ? [] : rows.flatMap((row) => this.deliveries(row));
-    const facts = [ended, ...deliveries, ...(await this.paid(call, message.usage))];
+    const facts = [ended, ...deliveries, ...(await this.paid(call, message))];
     // Between a tool call and its result nobody joins.
     const verdict = await this.close(rows, facts, { last, mayJoin: last });
     this.note("call.ended", call.id, { status: envelope.status });
@@ -292,10 +292,12 @@ export class TurnHost implements AgentHost {
   }
 
   /** What a call cost, in place of what was put aside for it, and word to people when a budget runs low. */
-  private async paid(call: PreparedCall, usage: Usage): Promise<Fact[]> {
+  private async paid(call: PreparedCall, message: AssistantMessage): Promise<Fact[]> {
     const { hall, state, reservation } = this;
     if (!reservation) return [];
     this.reservation = null;
+    if (this.isUntold(call, message)) return [];
+    const { usage } = message;
     const payment = { chat: state.chat, payer: state.payer, model: call.model };
     for (const { says, expect, fact } of await lowBudgets(hall, payment, reservation, usage)) {
       const thread = platformThread(state.trigger);
@@ -305,6 +307,15 @@ export class TurnHost implements AgentHost {
       if (result.status !== "conflict") expectCommitted(result);
     }
     return settleSpending(reservation, usage);
+  }
+
+  /**
+   * Did the model work, and nobody said for how much? Then what was put aside stays spent: a call that is stopped in the
+   * middle is paid for all the same, and stopping each would make every budget endless.
+   */
+  private isUntold({ model }: PreparedCall, { usage, stopReason }: AssistantMessage): boolean {
+    if (model.api === "container" || Usage.contextSize(usage) > 0) return false;
+    return stopReason === "aborted" || this.firstTokenAt !== null;
   }
 
   private note(event: string, callId: string, more: Record<string, string | number>): void {
