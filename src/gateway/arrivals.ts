@@ -1,6 +1,7 @@
 /** Tells who watches a lane that something came into it here, so that nobody has to look at every message of every chat. */
 export class Arrivals {
   private readonly watchers = new Map<string, Set<() => void>>();
+  private readonly foreseeing = new Set<() => void>();
 
   watch(lane: string, look: () => void): () => void {
     const watching = this.watchers.get(lane) ?? new Set();
@@ -13,5 +14,16 @@ export class Arrivals {
 
   tell(lane: string): void {
     for (const look of this.watchers.get(lane) ?? []) look();
+  }
+
+  /** Who takes turns, told that one is about to be asked for. */
+  foresee(look: () => void): () => void {
+    this.foreseeing.add(look);
+    return () => this.foreseeing.delete(look);
+  }
+
+  /** A message that asks for a turn is on its way to the store. */
+  coming(): void {
+    for (const look of this.foreseeing) look();
   }
 }

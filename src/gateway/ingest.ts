@@ -112,7 +112,10 @@ async function arrive(
   const admitted = await admission(hall, chat, arrival, origin);
   const row = { ...rowOf(hall, chat, arrival, options), untaken: isForModel(admitted) };
   const facts = factsOf(hall, chat, arrival, row, admitted, origin);
-  const result = await hall.store.commit({ facts });
+  const committing = hall.store.commit({ facts });
+  // A claim right behind it comes back together with it: the turn need not wait for another round.
+  if (hall.store.inOrder && facts.some(isDueWork)) hall.arrivals.coming();
+  const result = await committing;
   if (admitted.outcome === "pending") hall.arrivals.tell(turnLane(row.chat_jid, row.thread_id));
   return answerOf(hall, row, admitted, result);
 }
@@ -204,6 +207,10 @@ function newsOf(chat: Chat, { reason, detail, isFirst }: Admitted): string | nul
   if (reason === "over_budget") return `Not answered: ${detail}.`;
   if (reason !== "loop_guard" || !isFirst) return null;
   return `Bots wrote ${chat.loop_limit} messages in a row here; they are not answered until a person writes.`;
+}
+
+function isDueWork(fact: Fact): boolean {
+  return fact.type === "work" && fact.work.run_at === 0;
 }
 
 function turnWork(hall: Hall, row: NewMessage, quiet: number): Work {

@@ -5,6 +5,7 @@ import { fetchAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import type { Member, TurnState } from "./turnState.js";
+import type { Untaken } from "./waiting.js";
 
 /** Messages about to be put on the tree, and the facts that put them there. */
 export type Taking = { entries: PathEntry[]; facts: Fact[]; head: string | null };
@@ -29,7 +30,7 @@ export async function saidMeanwhile(
   return rows.filter((row) => !waiting.has(row.id));
 }
 
-async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: string) {
+async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: string): Promise<Untaken> {
   // In this order: of a message that comes in between, we see the work and not the row, never the row alone.
   const rows = await hall.store.read.untaken(chatJid, threadId, hall.limits.window);
   const works = await hall.store.read.work("turn", lane, hall.limits.window);
@@ -39,10 +40,13 @@ async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: 
 /** Put rows on the tree in this order. What depends on the moment (name, time line) is frozen here, for ever. */
 export async function take(hall: Hall, place: TakingPlace, rows: readonly MessageRow[]): Promise<Taking> {
   const { chat, threadId, turnId } = place;
-  const known = await hall.store.read.labels(chat.jid);
+  const [known, spokenAt] = await Promise.all([
+    hall.store.read.labels(chat.jid),
+    place.spokenAt ?? lastSpokenAt(hall, chat.jid, place.head),
+  ]);
   const { frozen, newLabels } = takeMessages({
     rows,
-    previous: { at: place.spokenAt ?? (await lastSpokenAt(hall, chat.jid, place.head)) },
+    previous: { at: spokenAt },
     labels: known,
     chat,
     botIds: [chat.bot_id],
@@ -92,17 +96,23 @@ export async function takeForTurn(
   hall: Hall,
   state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
   members: readonly Member[],
-  spokenAt?: string,
+  { spokenAt, untaken }: { spokenAt?: string | undefined; untaken?: Untaken | undefined } = {},
 ): Promise<Taking> {
   const { chat, turn, claim } = state;
   const own = new Set(members.map(({ message }) => message.id));
-  const { rows, waiting } = await untakenRows(hall, chat.jid, turn.thread_id, claim.lane);
+  const { rows, waiting } =
+    untaken && holds(untaken, own) ? untaken : await untakenRows(hall, chat.jid, turn.thread_id, claim.lane);
   const meanwhile = rows.filter((row) => !own.has(row.id) && !waiting.has(row.id));
   // A message that an earlier try of a turn put on the tree is there already.
   const newOnes = rows.filter((row) => own.has(row.id));
   const fetched = await fetchAttachments(hall, [...meanwhile, ...newOnes], claim);
   const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt };
   return take(hall, place, fetched);
+}
+
+/** Were all of these there when it was read? What came in right after would be left off the tree. */
+function holds({ rows }: Untaken, ids: ReadonlySet<string>): boolean {
+  return rows.filter((row) => ids.has(row.id)).length === ids.size;
 }
 
 /** Rows a turn writes go on the tree in the same commit. */

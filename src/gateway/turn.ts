@@ -22,9 +22,17 @@ import {
   type TurnState,
 } from "./turnState.js";
 import { TurnWatch } from "./turnWatch.js";
+import type { Untaken } from "./waiting.js";
 
 /** What a turn is about to answer. `left` is the turn a crash cut short in this thread, whoever started it. */
-export type TurnTask = { claim: Claim; chat: Chat; members: Member[]; why: string; left: Turn | null };
+export type TurnTask = {
+  claim: Claim;
+  chat: Chat;
+  members: Member[];
+  why: string;
+  left: Turn | null;
+  untaken: Untaken;
+};
 
 /** One turn to its end: its messages are answered, or end in another named outcome. */
 export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): Promise<void> {
@@ -32,15 +40,17 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   const found = hall.resolveModel(chat.model ?? hall.defaultModel);
   if (!found.ok) return cannotAnswer(hall, task, found.why);
   const stop = new AbortController();
+  follow(signal, stop);
   const { state, unfinished } = await begin(hall, {
     claim,
     chat,
     members,
     why: task.why,
     left: task.left,
+    untaken: task.untaken,
     model: found.model,
     fallback: fallbackOf(hall, chat),
-    signal: AbortSignal.any([signal, stop.signal]),
+    signal: stop.signal,
   });
   const ids = { chat: chat.jid, turn: state.turn.id, trace: state.trigger.id };
   hall.log("info", "turn.started", ids);
@@ -58,6 +68,12 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
     await host.end();
     hall.live.endTurn(state.turn.id);
   }
+}
+
+/** What ends the lane's work ends the turn. */
+function follow(signal: AbortSignal, stop: AbortController): void {
+  if (signal.aborted) return stop.abort(signal.reason);
+  signal.addEventListener("abort", () => stop.abort(signal.reason), { once: true });
 }
 
 /** By the agent in this process, or by one outside it. */
@@ -142,24 +158,30 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
 
 type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notices" | "head"> & {
   left: Turn | null;
+  untaken: Untaken;
 };
 type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
 
 /** Start the turn, or go on with the one a crash cut short. */
-async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
+async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Begun> {
   const { claim, chat, members } = given;
   const threadId = threadOf(claim.lane);
   const resumed = members.find(({ message }) => message.id === left?.trigger_id);
   const trigger = (resumed ?? members.at(-1))?.message;
   if (!trigger) throw new Error("a turn needs a message to answer");
   const turn: Turn = resumed && left ? left : await newTurn(hall, chat, threadId, trigger.id);
-  const notices = await hall.notices({ chat, turn_id: turn.id });
-  const payer = await payerOf(hall, trigger.sender);
-  const stale = left && !resumed ? await closeTurn(hall, left, "failed") : [];
+  const readHead = () => hall.store.read.head(chat.jid, threadId);
+  const [notices, payer, stale, firstHead] = await Promise.all([
+    hall.notices({ chat, turn_id: turn.id }),
+    payerOf(hall, trigger.sender),
+    left && !resumed ? closeTurn(hall, left, "failed") : [],
+    readHead(),
+  ]);
   for (let tries = 0; ; tries++) {
-    const head = await hall.store.read.head(chat.jid, threadId);
+    const head = tries === 0 ? firstHead : await readHead();
     const state: TurnState = { ...given, answered: 0, trigger, turn, payer, notices, head };
-    const opening = resumed ? await takeUp(hall, state) : await start(hall, state);
+    const seen = tries === 0 ? untaken : undefined;
+    const opening = resumed ? await takeUp(hall, state) : await start(hall, state, seen);
     const facts = [...stale, ...opening.facts];
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
@@ -168,8 +190,8 @@ async function begin(hall: Hall, { left, ...given }: Given): Promise<Begun> {
   }
 }
 
-async function start(hall: Hall, state: TurnState) {
-  const taking = await takeForTurn(hall, state, state.members);
+async function start(hall: Hall, state: TurnState, untaken: Untaken | undefined) {
+  const taking = await takeForTurn(hall, state, state.members, { untaken });
   const started: Fact = { type: "turn_started", turn: state.turn };
   return { head: taking.head, facts: [started, ...taking.facts], unfinished: null };
 }

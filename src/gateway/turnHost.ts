@@ -277,7 +277,9 @@ export class TurnHost implements AgentHost {
       const chain = chainEntries(hall, state, rows);
       const place = { ...state, head: chain.head };
       const taking =
-        joined.length > 0 ? await takeForTurn(hall, place, joined, rows.at(-1)?.timestamp) : null;
+        joined.length > 0
+          ? await takeForTurn(hall, place, joined, { spokenAt: rows.at(-1)?.timestamp })
+          : null;
       const facts = [...chain.facts, ...more, ...(taking?.facts ?? []), ...ending];
       const head = headOf(state);
       const result = final ? await this.settle(facts, [head], []) : await this.commit(facts, [head]);

@@ -1,4 +1,4 @@
-import type { Chat } from "../message/index.js";
+import type { Chat, MessageRow } from "../message/index.js";
 import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from "../store/store.js";
 import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
@@ -10,7 +10,7 @@ import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
 import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf, outcomeFact } from "./turnState.js";
-import { type AnswerPiece, isAnswer, type Piece, waitingPieces, whyNothing } from "./waiting.js";
+import { type AnswerPiece, findWaiting, isAnswer, type Piece, type Untaken, whyNothing } from "./waiting.js";
 
 /** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
 const TRIES = 3;
@@ -26,17 +26,20 @@ const WRONG = "The assistant could not answer: something went wrong on our side.
 export class Turns {
   private readonly lanes: Lanes;
   private isStopping = false;
+  private unforesee: () => void = () => {};
 
   constructor(private readonly hall: Hall) {
     this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, signal) => this.runLane(claim, signal));
   }
 
   start(): void {
+    this.unforesee = this.hall.arrivals.foresee(() => this.lanes.wake());
     this.lanes.start();
   }
 
   stop(graceMs: number): Promise<void> {
     this.isStopping = true;
+    this.unforesee();
     return this.lanes.stop(graceMs);
   }
 
@@ -44,8 +47,14 @@ export class Turns {
   private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
     try {
       if (claim.tries > 1 && !(await this.maySurvive(claim))) return;
-      const chat = await this.hall.store.read.chat(claim.chat_jid);
-      if (chat) await this.doNext(claim, await withPeople(this.hall, chat), signal);
+      const { read } = this.hall.store;
+      const threadId = threadOf(claim.lane);
+      const [chat, rows, left] = await Promise.all([
+        read.chat(claim.chat_jid),
+        read.untaken(claim.chat_jid, threadId, this.hall.limits.window),
+        read.runningTurn(claim.chat_jid, threadId),
+      ]);
+      if (chat) await this.doNext(claim, await withPeople(this.hall, chat), { rows, left }, signal);
       else await this.dropAll(claim);
     } catch (error) {
       if (error instanceof Fenced) throw error;
@@ -57,10 +66,14 @@ export class Turns {
     }
   }
 
-  private async doNext(claim: Claim, chat: Chat, signal: AbortSignal): Promise<void> {
+  private async doNext(
+    claim: Claim,
+    chat: Chat,
+    { rows, left }: { rows: MessageRow[]; left: Turn | null },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { hall } = this;
-    const pieces = await waitingPieces(hall, chat, claim.lane);
-    const left = await hall.store.read.runningTurn(chat.jid, threadOf(claim.lane));
+    const { pieces, untaken } = await findWaiting(hall, chat, claim.lane, rows);
     const members = left ? await this.membersOf(chat.jid, left, pieces) : [];
     const now = hall.clock.now();
     const putOff = members.find(({ work }) => work.run_at > hall.clock.steady());
@@ -71,19 +84,27 @@ export class Turns {
         claim.work.map((work) => ({ ...work, run_at: putOff.work.run_at })),
       );
     const isWanted = (piece: AnswerPiece) => !whyNotWanted(piece, chat) && !isExpired(piece, chat, now);
-    if (members.length > 0 && members.every(isWanted)) return this.turn(claim, chat, members, left, signal);
+    if (members.length > 0 && members.every(isWanted))
+      return this.turn(claim, chat, { pieces: members, left, untaken }, signal);
     if (left) await this.close(claim, left);
     const job = nextJob(pieces, chat, { steady: hall.clock.steady(), now });
-    if (job) await this.perform(job, claim, chat, signal);
+    if (job) await this.perform(job, claim, chat, untaken, signal);
     else await this.settle(claim, [], []);
   }
 
-  private async perform(job: Job, claim: Claim, chat: Chat, signal: AbortSignal): Promise<void> {
+  private async perform(
+    job: Job,
+    claim: Claim,
+    chat: Chat,
+    untaken: Untaken,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { hall } = this;
     switch (job.type) {
       case "turn": {
         const unwanted = job.pieces.filter((piece) => whyNotWanted(piece, chat) !== null);
-        if (unwanted.length === 0) return this.turn(claim, chat, job.pieces, null, signal);
+        if (unwanted.length === 0)
+          return this.turn(claim, chat, { pieces: job.pieces, left: null, untaken }, signal);
         return this.ignore(claim, unwanted, (piece) => whyNotWanted(piece, chat));
       }
       case "command":
@@ -128,18 +149,18 @@ export class Turns {
   private turn(
     claim: Claim,
     chat: Chat,
-    pieces: readonly AnswerPiece[],
-    left: Turn | null,
+    { pieces, left, untaken }: { pieces: readonly AnswerPiece[]; left: Turn | null; untaken: Untaken },
     signal: AbortSignal,
   ): Promise<void> {
     const members = pieces.map(({ work, asked }) => ({ work, message: asked.message }));
     const trigger = pieces.find(({ work }) => work.ref === left?.trigger_id) ?? pieces.at(-1);
     const why = trigger?.asked.inbound.reason ?? "";
-    return runTurn(this.hall, { claim, chat, members, why, left }, signal);
+    return runTurn(this.hall, { claim, chat, members, why, left, untaken }, signal);
   }
 
   /** What a turn that was cut short had taken on: what waits for its end and is on the tree. None if it is not its any more. */
   private async membersOf(chatJid: string, left: Turn, pieces: readonly Piece[]): Promise<AnswerPiece[]> {
+    // Read behind the pieces: one that has just come in is not on the tree.
     const untaken = await this.hall.store.read.untaken(chatJid, left.thread_id, this.hall.limits.window);
     const waiting = new Set(untaken.map((row) => row.id));
     const members = pieces.filter(isAnswer).filter(({ work }) => !waiting.has(work.ref));

@@ -38,13 +38,40 @@ export async function waitingPieces(
 ): Promise<Piece[]> {
   const works = await hall.store.read.work("turn", lane, LOOKED_AT);
   const unknown = works.filter((work) => !known.has(work.id));
-  return Promise.all(unknown.map(async (work) => ({ work, asked: await askedBy(hall, chat, work) })));
+  return piecesOf(hall, chat, unknown, []);
 }
 
-async function askedBy(hall: Hall, chat: Chat, work: Work): Promise<Asked> {
+/** What was said in a thread and is on no branch yet, and which of it waits for a turn of its own. */
+export type Untaken = { rows: MessageRow[]; waiting: ReadonlySet<string> };
+/** What a lane's holder finds there, read once for deciding what to do and for starting a turn. */
+export type Found = { pieces: Piece[]; untaken: Untaken };
+
+/**
+ * What waits in a lane, with the untaken rows of its thread. Those are read first: of a message that comes in between,
+ * we see the work and not the row, never the row alone.
+ */
+export async function findWaiting(hall: Hall, chat: Chat, lane: string, rows: MessageRow[]): Promise<Found> {
+  const works = await hall.store.read.work("turn", lane, hall.limits.window);
+  const pieces = await piecesOf(hall, chat, works.slice(0, LOOKED_AT), rows);
+  return { pieces, untaken: { rows, waiting: new Set(works.map((work) => work.ref)) } };
+}
+
+function piecesOf(
+  hall: Hall,
+  chat: Chat,
+  works: readonly Work[],
+  rows: readonly MessageRow[],
+): Promise<Piece[]> {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return Promise.all(
+    works.map(async (work) => ({ work, asked: await askedBy(hall, chat, work, byId.get(work.ref)) })),
+  );
+}
+
+async function askedBy(hall: Hall, chat: Chat, work: Work, row: MessageRow | undefined): Promise<Asked> {
   if (work.ref.startsWith(END_TURN)) return { type: "end_turn", turn_id: work.ref.slice(END_TURN.length) };
   const [message, inbound] = await Promise.all([
-    hall.store.read.message(work.chat_jid, work.ref),
+    row ?? hall.store.read.message(work.chat_jid, work.ref),
     hall.store.read.inbound(work.chat_jid, work.ref),
   ]);
   if (inbound?.outcome !== "pending") return { type: "nothing", why: null };

@@ -99,6 +99,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     },
     subscribe,
     read,
+    inOrder: true,
     close() {
       closing ??= queue.close().then(() => reader.close());
       return closing;

@@ -39,6 +39,8 @@ export type Store = {
   /** Told after something new became durable, here or in another process: look again. Returns how to stop. */
   subscribe(listener: (news: News) => void): () => void;
   read: StoreReads;
+  /** Are writes and claims done in the order in which they are asked for, so that a claim finds what was just written? */
+  inOrder?: boolean;
   close(): Promise<void>;
 };
 
