@@ -6,13 +6,21 @@ import { isMet } from "./measure.mjs";
 import { startUp } from "./startUp.mjs";
 import { table } from "./table.mjs";
 import { turnStart } from "./turnStart.mjs";
+import { turnStartAcross } from "./turnStartAcross.mjs";
 
 /**
  * `npm run bench`: every row. `npm run bench -- ingest`: that one. `--json`: for programs.
  * Figures of one run belong together; those of two machines, or of two days, do not.
  */
 
-const ROWS = { ingest, "group-commit": groupCommit, assembly, "turn-start": turnStart, "start-up": startUp };
+const ROWS = {
+  ingest,
+  "group-commit": groupCommit,
+  assembly,
+  "turn-start": turnStart,
+  "turn-start-across": turnStartAcross,
+  "start-up": startUp,
+};
 
 const words = process.argv.slice(2);
 const json = words.includes("--json");

