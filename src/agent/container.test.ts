@@ -428,6 +428,18 @@ describe("a container that misbehaves", () => {
     );
   });
 
+  it("may not fill the chat with pieces, nor leave characters no store can keep in its last word", async () => {
+    const calls = `for (let i = 0; i < 1001; i++) send({ type: "tool_use", id: "t" + i, name: "x" });`;
+    const words = `for (let i = 0; i < 501; i++) send({ type: "text", delta: "x" }, { type: "thinking", delta: "y" });`;
+    for (const flood of [calls, words]) {
+      const { host, end } = await run(program(`${flood} send({ type: "result", text: "z" });`));
+      expect(whyFailed(end)).toBe("the container helper failed: it spoke in more than 1000 parts");
+      expect(host.answers.at(-1)?.message.contents.length).toBeLessThan(1002);
+    }
+    const { end } = await run(program(`send({ type: "error", message: "a\\0b\\ud800" });`));
+    expect(whyFailed(end)).toBe("the container helper failed: a\ufffdb\ufffd");
+  });
+
   it("takes what it started with it", async () => {
     const word = `sleep-${process.pid}-mark`;
     const container = program(`

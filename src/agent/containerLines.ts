@@ -13,6 +13,8 @@ export type ContainerLimits = OutputLimits & {
   /** Milliseconds without an event. */
   idleMs: number;
   events: number;
+  /** Texts, thoughts and tool calls between two lines it reads. */
+  parts: number;
   /** Lines that are no events; one more ends the run. */
   badLines: number;
 };
@@ -22,6 +24,7 @@ export const CONTAINER_LIMITS: ContainerLimits = {
   lineBytes: 1024 * 1024,
   outputBytes: 32 * 1024 * 1024,
   events: 200_000,
+  parts: 1000,
   badLines: 20,
 };
 

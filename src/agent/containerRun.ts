@@ -1,4 +1,4 @@
-import { AssistantMessage, clip, type LLMMessage, Usage } from "../message/index.js";
+import { AssistantMessage, clip, type LLMMessage, replaceBadCharacters, Usage } from "../message/index.js";
 import { encode } from "../provider/call.js";
 import type { EncodedRequest, Model, ModelRequest } from "../provider/codec.js";
 import { encodeContinue, encodeSteer } from "../provider/container.js";
@@ -137,14 +137,14 @@ export class ContainerRun {
         if (segment.inTools) return this.bad(`${event.type} before the tools were done`);
         const delta = segment.speak(event);
         if (delta) host.delta(call, delta);
-        return null;
+        return this.tooMany();
       }
       case "tool_use": {
         if (segment.inTools) return this.bad("a tool_use before the tools were done");
         const delta = segment.use(event);
         if (typeof delta === "string") return this.bad(delta);
         host.delta(call, delta);
-        return null;
+        return this.tooMany();
       }
       case "tool_result":
         return this.takeResult(call, event);
@@ -288,6 +288,12 @@ export class ContainerRun {
     return this.broken(`it sent ${this.badLines} lines that are no events, the last: ${clip(why, 200)}`);
   }
 
+  /** Each part of what it says is a row of the chat. */
+  private tooMany(): "failed" | null {
+    const { parts } = this.limits;
+    return this.segment.contents.length > parts ? this.broken(`it spoke in more than ${parts} parts`) : null;
+  }
+
   private broken(why: string): "failed" {
     this.failure ??= { kind: "unknown", text: why };
     return "failed";
@@ -299,7 +305,8 @@ export class ContainerRun {
   }
 
   private explained({ kind, text }: Failure): Failure {
-    return { kind, text: clip(this.safe(`the container ${this.given.model.id} failed: ${text}`), MAX_ERROR) };
+    const words = replaceBadCharacters(this.safe(`the container ${this.given.model.id} failed: ${text}`));
+    return { kind, text: clip(words, MAX_ERROR) };
   }
 
   private async stop(): Promise<AgentEnd> {

@@ -204,6 +204,28 @@ describe("a call that fails", () => {
     expect(message).toMatchObject({ errorKind: "rate_limit", contents: [{ content: "Hi" }] });
   });
 
+  test("because it is more than any answer keeps a part that has an end, and runs no tool", async () => {
+    const piece = chunk({ content: "x".repeat(64 * 1024) });
+    const long = await ask({
+      body: eventStream([...Array.from({ length: 80 }, () => piece), chunk({}, "stop")]),
+    });
+    expect(long.message).toMatchObject({
+      stopReason: "error",
+      error: "the answer has more than 4194304 characters",
+    });
+    expect(textOf(long.events).length).toBeLessThan(4.2 * 1024 * 1024);
+    expect(JSON.stringify(long.message.contents).length).toBeLessThan(4.1 * 1024 * 1024);
+    const tool_calls = Array.from({ length: 1001 }, (_, index) => {
+      return { index, id: `c${index}`, type: "function", function: { name: "files_read", arguments: "{}" } };
+    });
+    const many = await ask({ body: eventStream([chunk({ tool_calls }), chunk({}, "tool_calls")]) });
+    expect(many.message).toMatchObject({
+      stopReason: "error",
+      error: "the answer asks for 1001 tools",
+      contents: [],
+    });
+  });
+
   test("does not follow the server elsewhere", async () => {
     const { message } = await ask({
       status: 307,

@@ -53,7 +53,7 @@ export async function* send(
     timer: options.timer ?? systemTimer,
   });
   try {
-    const decoded = settled(yield* receive(codec, model, open), open);
+    const decoded = withinReason(settled(yield* receive(codec, model, open), open));
     const message = stamped(withIds(withTrueNames(decoded, encoded), options), model, options);
     yield* callEvents(message);
     const failing = message.stopReason === "error";
@@ -99,14 +99,26 @@ async function* receiveStream(
 ): AsyncGenerator<ModelEvent, Decoded> {
   const reader = sseReader();
   const decoder = codec.decoder(model);
-  for (const chunk of early) {
-    for (const { data, event } of reader.push(chunk)) yield* decoder.push(data, event);
-  }
-  for await (const chunk of open.bytes) {
-    for (const { data, event } of reader.push(chunk)) yield* decoder.push(data, event);
+  let characters = 0;
+  for await (const chunk of both(early, open.bytes)) {
+    for (const { data, event } of reader.push(chunk)) {
+      for (const delta of decoder.push(data, event)) {
+        if (delta.type !== "tool_call") characters += delta.delta.length;
+        yield delta;
+      }
+      if (characters > MOST_CHARACTERS) return decoder.end();
+    }
   }
   for (const { data, event } of reader.end()) yield* decoder.push(data, event);
   return decoder.end();
+}
+
+async function* both(
+  early: readonly Uint8Array[],
+  later: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* early;
+  yield* later;
 }
 
 async function* receiveWhole(
@@ -133,6 +145,32 @@ function settled(decoded: Decoded, open: Exchange): Decoded {
   }
   const unexplained = open.status === 0 || decoded.errorKind === "cut";
   return problem && unexplained ? { ...decoded, error: problem.text, errorKind: problem.kind } : decoded;
+}
+
+/** More than any answer has: it is kept, and read again by every turn that follows. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+const MOST_CALLS = 1000;
+
+/** An answer nobody could have meant is an error, and what is kept of it has an end. */
+function withinReason(decoded: Decoded): Decoded {
+  const { contents } = decoded;
+  const calls = contents.filter(({ type }) => type === "tool_call").length;
+  const characters = contents.reduce(
+    (sum, content) => sum + (content.type === "tool_call" ? 0 : content.content.length),
+    0,
+  );
+  if (calls <= MOST_CALLS && characters <= MOST_CHARACTERS) return decoded;
+  const what = calls > MOST_CALLS ? `asks for ${calls} tools` : `has more than ${MOST_CHARACTERS} characters`;
+  const kept = withoutCalls(decoded).map((content) =>
+    content.type === "tool_call" ? content : { ...content, content: clip(content.content, MOST_CHARACTERS) },
+  );
+  return {
+    ...decoded,
+    contents: kept,
+    stopReason: "error",
+    error: `the answer ${what}`,
+    errorKind: "unknown",
+  };
 }
 
 function withoutCalls(decoded: Decoded): Decoded["contents"] {
