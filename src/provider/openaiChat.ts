@@ -2,11 +2,12 @@ import type { Origin, SystemPart } from "../message/index.js";
 import { HANDOFF_LABEL } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition } from "./codec.js";
-import { type FittedHistory, isBlank, type Target } from "./fitted.js";
+import { isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
 import { type Spelled, spell } from "./openaiChatMessage.js";
+import { systemPieces } from "./systemPieces.js";
 import { EXACTLY_9, UP_TO_40, wireToolName } from "./toolCallId.js";
 
 /** OpenAI Chat Completions, and every server that speaks it. */
@@ -106,19 +107,6 @@ function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Reco
   }
   writer.frame("]");
   return renamed;
-}
-
-/** The operator's words first, then what opens the chat, then notices: what changes most often stands last. */
-function systemPieces(system: ModelRequest["system"], history: FittedHistory): SystemPart[] {
-  const given: SystemPart[] =
-    typeof system === "string"
-      ? [{ kind: "system", text: system, sources: [{ type: "prompt", id: "system" }] }]
-      : (system ?? []);
-  const leading = history.leading.map(({ text, from }): SystemPart => {
-    return { kind: from.kind === "notice" ? "notice" : "system", text, sources: from.sources };
-  });
-  const all = [...given, ...leading].filter((part) => !isBlank(part.text));
-  return [...all.filter((part) => part.kind === "system"), ...all.filter((part) => part.kind === "notice")];
 }
 
 /** One message with one string, made of several blocks: templates of compatible servers refuse a second one. */
