@@ -9,6 +9,7 @@ import {
   type ToolResultContent,
   toolResultOfRow,
   Usage,
+  usageOfCall,
 } from "../message/index.js";
 import type { Fact, NewMessage, PartialPart, Turn, TurnStatus } from "../store/store.js";
 import { iso } from "./clock.js";
@@ -20,7 +21,13 @@ import type { TurnState } from "./turnState.js";
 const WENT_DOWN = "the server went down while it was answering";
 
 /** What a crash left of a turn: the facts that tidy up, and the batch of tools it was in the middle of. */
-export type TakenUp = { head: string | null; facts: Fact[]; unfinished: UnfinishedBatch | null };
+export type TakenUp = {
+  head: string | null;
+  facts: Fact[];
+  unfinished: UnfinishedBatch | null;
+  /** What its calls had used by then. */
+  used: Usage | null;
+};
 
 /**
  * A turn that a crash cut short goes on from what was written. What a cut answer had said is kept, marked. Tools that
@@ -35,7 +42,14 @@ export async function takeUp(hall: Hall, state: TurnState): Promise<TakenUp> {
     head: chain.head,
     facts: [...cut.facts, ...chain.facts],
     unfinished: await unfinishedBatch(hall, written),
+    used: await usedSoFar(hall, turn),
   };
+}
+
+async function usedSoFar(hall: Hall, { chat_jid, id }: Turn): Promise<Usage | null> {
+  const calls = await hall.store.read.calls({ chat_jid, turn_id: id, after: null, limit: 500 });
+  const ended = calls.filter(({ usage }) => usage !== null);
+  return ended.length === 0 ? null : ended.map(usageOfCall).reduce(Usage.add);
 }
 
 /** Tools of the newest answer that has no results; those that were done by then keep theirs. */

@@ -1,5 +1,5 @@
 import { type AgentEnd, runAgent, runContainer, type UnfinishedBatch } from "../agent/index.js";
-import type { Chat } from "../message/index.js";
+import type { Chat, Usage } from "../message/index.js";
 import type { Claim, Fact, Turn } from "../store/store.js";
 import { platformThread } from "./broadcast.js";
 import { payerOf } from "./budget.js";
@@ -41,7 +41,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   if (!found.ok) return cannotAnswer(hall, task, found.why);
   const stop = new AbortController();
   follow(signal, stop);
-  const { state, unfinished } = await begin(hall, {
+  const { state, unfinished, used } = await begin(hall, {
     claim,
     chat,
     members,
@@ -56,7 +56,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   hall.log("info", "turn.started", ids);
   hall.live.beginTurn(chat.jid, state.turn.id);
   const watch = new TurnWatch(hall, state, stop, await idsOfPerson(hall, state.trigger.sender));
-  const host = new TurnHost(hall, state, watch);
+  const host = new TurnHost(hall, state, watch, used);
   watch.start();
   try {
     const end = await answer(hall, host, state, unfinished);
@@ -160,7 +160,7 @@ type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notice
   left: Turn | null;
   untaken: Untaken;
 };
-type Begun = { state: TurnState; unfinished: UnfinishedBatch | null };
+type Begun = { state: TurnState; unfinished: UnfinishedBatch | null; used: Usage | null };
 
 /** Start the turn, or go on with the one a crash cut short. */
 async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Begun> {
@@ -186,14 +186,15 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
-    return { state: { ...state, head: opening.head }, unfinished: opening.unfinished };
+    const { unfinished, used } = opening;
+    return { state: { ...state, head: opening.head }, unfinished, used };
   }
 }
 
 async function start(hall: Hall, state: TurnState, untaken: Untaken | undefined) {
   const taking = await takeForTurn(hall, state, state.members, { untaken });
   const started: Fact = { type: "turn_started", turn: state.turn };
-  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null };
+  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, used: null };
 }
 
 async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {

@@ -59,7 +59,6 @@ export class TurnHost implements AgentHost {
   private started: CallEnvelope | null = null;
   private reservation: Reservation | null = null;
   private firstTokenAt: number | null = null;
-  private usage: Usage | null = null;
   private joinedAfterAnswers = 0;
   private readonly partials: Partials;
 
@@ -67,6 +66,8 @@ export class TurnHost implements AgentHost {
     private readonly hall: Hall,
     private readonly state: TurnState,
     private readonly watch: TurnWatch,
+    /** What the turn has used; of one that goes on after a crash, from before it too. */
+    private usage: Usage | null,
   ) {
     this.partials = new Partials(hall, (facts) => this.write(facts));
   }
