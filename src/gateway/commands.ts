@@ -1,4 +1,4 @@
-import type { Chat, MessageRow } from "../message/index.js";
+import { type Chat, clip, type MessageRow } from "../message/index.js";
 import type { Claim, Expectation, Fact, Spending } from "../store/store.js";
 import { includes } from "./admission.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
@@ -6,7 +6,7 @@ import { tokensOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Command } from "./commandWords.js";
 import type { Hall } from "./hall.js";
-import { threadOf } from "./ingest.js";
+import { threadIn, threadOf } from "./ingest.js";
 import { previewContext } from "./preview.js";
 import { newRow } from "./rows.js";
 import { saidMeanwhile, take } from "./take.js";
@@ -19,6 +19,8 @@ export type Place = { chat: Chat; claim: Claim; release: boolean };
 /** What a command leads to: words for people, and what it changes. */
 type Effect = { says: string; facts?: Fact[]; expect?: Expectation[] };
 
+/** Nobody reads a longer list, and channels would have to cut it. */
+const MOST_LISTED = 50;
 const NOBODY = "Only people who may run the assistant can give commands.";
 
 /** Carry out a command and answer it with a host message: for people, never for a model. */
@@ -100,15 +102,7 @@ async function freshBranch(
 ): Promise<Effect> {
   const threadId = threadOf(claim.lane);
   const head = await hall.store.read.head(chat.jid, threadId);
-  const standing = await hall.store.read.messages({
-    chat_jid: chat.jid,
-    after_seq: 0,
-    before_seq: null,
-    limit: hall.limits.window,
-    message_type: "system",
-    sender: null,
-  });
-  const kept = standing.filter((row) => row.deleted_at === null);
+  const kept = await standingRows(hall, chat, threadId);
   const taking = await take(hall, { chat, threadId, head: null, turnId: null }, kept);
   const at = iso(hall.clock.now());
   const moved: Fact[] = [
@@ -121,6 +115,24 @@ async function freshBranch(
     facts: moved,
     expect: [{ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head }],
   };
+}
+
+/** What the operator wants read in this thread whatever happens: not what was refused, nor what waits for its own turn. */
+async function standingRows(hall: Hall, chat: Chat, threadId: string): Promise<MessageRow[]> {
+  const rows = await hall.store.read.messages({
+    chat_jid: chat.jid,
+    after_seq: 0,
+    before_seq: null,
+    limit: hall.limits.window,
+    message_type: "system",
+    sender: null,
+  });
+  const here = rows.filter((row) => row.deleted_at === null && threadIn(chat, row.metadata) === threadId);
+  const outcomes = await Promise.all(here.map(({ id }) => hall.store.read.inbound(chat.jid, id)));
+  return here.filter((_, index) => {
+    const outcome = outcomes[index]?.outcome;
+    return outcome !== "ignored" && outcome !== "pending";
+  });
 }
 
 /**
@@ -142,11 +154,16 @@ async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<string> {
   const undone = new Set(untaken.map((row) => row.id));
   const queued = waiting.filter(({ work, asked }) => asked.prefix === "todo" && undone.has(work.ref));
   if (queued.length === 0) return "Nothing is on the list.";
-  const lines = queued.map(({ asked: { message } }, index) => {
-    const words = message.content.trim().replace(/\s+/g, " ");
-    return `${index + 1}. ${message.sender_name}: ${words.slice(0, 200)}`;
+  const lines = queued.slice(0, MOST_LISTED).map(({ asked: { message } }, index) => {
+    return `${index + 1}. ${oneLine(message.sender_name, 80)}: ${oneLine(message.content, 200)}`;
   });
-  return `On the list:\n${lines.join("\n")}`;
+  const more = queued.length > MOST_LISTED ? [`… and ${queued.length - MOST_LISTED} more`] : [];
+  return ["On the list:", ...lines, ...more].join("\n");
+}
+
+/** A name or a text with lines of its own would look like somebody else's. */
+function oneLine(text: string, limit: number): string {
+  return clip(text.trim().replace(/\s+/g, " "), limit);
 }
 
 async function contextInWords(hall: Hall, chat: Chat, threadId: string): Promise<string> {

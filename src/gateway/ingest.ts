@@ -372,7 +372,10 @@ function separateThread(chat: Chat, thread: string | null, origin: Origin): stri
 }
 
 /** The thread of its own in which a stored message stands, as `separateThread` put it there. */
-function threadIn(chat: Chat, { source, channel_external_id, thread_id }: Record<string, unknown>): string {
+export function threadIn(
+  chat: Chat,
+  { source, channel_external_id, thread_id }: Record<string, unknown>,
+): string {
   if (typeof source !== "string" || typeof thread_id !== "string") return "";
   const place = typeof channel_external_id === "string" ? channel_external_id : null;
   const address = place === null ? null : `${source}:${place}`;

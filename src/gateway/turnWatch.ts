@@ -6,7 +6,7 @@ import type { Hall } from "./hall.js";
 import { withPeople } from "./people.js";
 import { interrupts, isAnsweredAtOnce } from "./placement.js";
 import { StopRequested, Superseded, type TurnState } from "./turnState.js";
-import { type CommandPiece, isAnswer, isCommand, type Piece, waitingPieces } from "./waiting.js";
+import { type CommandPiece, isAnswer, isCommand, LOOKED_AT, type Piece, waitingPieces } from "./waiting.js";
 
 const LOOK_EVERY_MS = 200;
 
@@ -89,7 +89,10 @@ export class TurnWatch {
   private async lookWhileNews(): Promise<void> {
     while (this.lookAgain && !this.closed) {
       this.lookAgain = false;
-      for (const piece of await waitingPieces(this.hall, this.state.chat, this.state.claim.lane, this.seen)) {
+      const pieces = await waitingPieces(this.hall, this.state.chat, this.state.claim.lane, this.seen);
+      // However many messages wait, a stop behind them is found.
+      if (pieces.length === LOOKED_AT) this.lookAgain = true;
+      for (const piece of pieces) {
         if (this.closed) return;
         this.seen.add(piece.work.id);
         await this.place(piece);

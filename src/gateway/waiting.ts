@@ -20,8 +20,8 @@ export type Piece<A extends Asked = Asked> = { work: Work; asked: A };
 export type AnswerPiece = Piece<Extract<Asked, { type: "answer" }>>;
 export type CommandPiece = Piece<Extract<Asked, { type: "command" }>>;
 
-/** Pieces of a lane that are looked at together: more than that wait their turn unseen. */
-const LOOKED_AT = 1000;
+/** Pieces of a lane that are looked at together. */
+export const LOOKED_AT = 1000;
 const END_TURN = "end_turn:";
 
 /** How a piece of work says that a turn is to end. */
@@ -29,16 +29,16 @@ export function endTurnRef(turnId: string): string {
   return `${END_TURN}${turnId}`;
 }
 
-/** What waits in a lane, in order, except what is known already. */
+/** What waits in a lane, in order, except what is known already: so many of the rest as are looked at together. */
 export async function waitingPieces(
   hall: Hall,
   chat: Chat,
   lane: string,
   known: ReadonlySet<string> = new Set(),
 ): Promise<Piece[]> {
-  const works = await hall.store.read.work("turn", lane, LOOKED_AT);
+  const works = await hall.store.read.work("turn", lane, LOOKED_AT + known.size);
   const unknown = works.filter((work) => !known.has(work.id));
-  return piecesOf(hall, chat, unknown, []);
+  return piecesOf(hall, chat, unknown.slice(0, LOOKED_AT), []);
 }
 
 /** What was said in a thread and is on no branch yet, and which of it waits for a turn of its own. */
