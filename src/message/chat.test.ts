@@ -82,6 +82,13 @@ describe("registering a chat", () => {
     expect(
       errors(NewChat, { jid: "c", bindings: [{ channel: "slack", address: "x", mode: "shout" }] }),
     ).toEqual([{ path: "bindings[0].mode", reason: 'expected "both", "listen" or "speak"' }]);
+    const address = `slack:${"漢".repeat(400)}`;
+    expect(
+      errors(NewChat, { jid: "c", model: "m".repeat(513), bindings: [{ channel: "slack", address }] }),
+    ).toEqual([
+      { path: "model", reason: "expected at most 512 bytes" },
+      { path: "bindings[0].address", reason: "expected at most 1024 bytes" },
+    ]);
     expect(errors(NewChat, { jid: "c", time_zone: "Mars/Base" })).toEqual([
       { path: "time_zone", reason: "expected a time zone such as Europe/Copenhagen" },
     ]);

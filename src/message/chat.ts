@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { wellFormed } from "./ingest.js";
+import { named, wellFormed } from "./ingest.js";
 import { SenderOrPerson } from "./person.js";
 import { withoutUndefined } from "./present.js";
 
 const senders = z.union([z.literal("*"), z.array(SenderOrPerson).max(10_000)]);
 
 export const Binding = z.object({
-  channel: wellFormed.min(1),
+  channel: named(wellFormed.min(1), 255),
   /** `<channel>:<place>`. */
-  address: wellFormed.min(1),
+  address: named(wellFormed.min(1), 1024),
   mode: z.enum(["both", "listen", "speak"]).default("both"),
   trace: z.enum(["off", "short", "full"]).default("short"),
   threads: z.enum(["shared", "separate"]).default("shared"),
@@ -33,8 +33,8 @@ const settings = {
   /** Null: as people write on the channel, see `quietMs`. */
   quiet_ms: z.int().min(0).max(60_000).nullable(),
   expire_after_s: z.int().min(1).nullable(),
-  model: wellFormed.nullable(),
-  fallback_model: wellFormed.nullable(),
+  model: named(wellFormed, 512).nullable(),
+  fallback_model: named(wellFormed, 512).nullable(),
   system_prompt: wellFormed.nullable(),
   notices: z.enum(["system", "tail"]),
   thread_context_role: z.enum(["user", "system"]),

@@ -68,6 +68,8 @@ describe("what a sender must say about a message", () => {
     ["mention_token", {}],
     ["thread_context", ["a"]],
     ["thread_id", 5],
+    ["thread_id", "é".repeat(257)],
+    ["thread_id", "\u0001".repeat(100)],
     ["is_from_me", "yes"],
     ["passive", 1],
     ["trigger_rag", "false"],

@@ -27,6 +27,12 @@ export const wellFormed = z.string().check((context) => {
   context.issues.push({ code: "custom", input: context.value, message });
 });
 
+/** A name by which stores look things up: an entry of an index holds only so many bytes. */
+export function named<T extends z.ZodString>(name: T, bytes: number) {
+  const fits = (text: string): boolean => byteLength(JSON.stringify(text)) <= bytes + 2;
+  return name.refine(fits, `expected at most ${bytes} bytes`);
+}
+
 /** Who may be a sender. `person:` is how settings name people: a sender of that name would be let in as one. */
 export const SenderId = z.string().check((context) => {
   const id = context.value;
@@ -62,7 +68,7 @@ export const IngestMessageMetadata = z
     external_message_id: optional(z.string().min(1).max(1024)),
     mention_token: optional(z.string().max(1024)),
     thread_context: optional(z.string()),
-    thread_id: optional(z.string().min(1).max(1024)),
+    thread_id: optional(named(z.string().min(1), 512)),
     is_from_me: optional(z.boolean()),
     passive: optional(z.boolean()),
     trigger_rag: optional(z.boolean()),

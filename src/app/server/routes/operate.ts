@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Delivery, DeliveryState, UsageLine } from "../../../message/index.js";
+import { Delivery, DeliveryState, UsageLine, wellFormed } from "../../../message/index.js";
 import { unauthorised } from "../auth.js";
 import { limit, listOf, page } from "../paging.js";
 import { Problem, parsed, unknown } from "../problem.js";
@@ -12,7 +12,7 @@ const SCOPE = z
     /^(read|operate|admin|ingest:[a-z0-9][a-z0-9_.-]*)$/,
     "expected read, operate, admin or ingest:<source>",
   );
-const TokenBody = z.strictObject({ name: z.string().min(1).max(255), scopes: z.array(SCOPE).min(1).max(50) });
+const TokenBody = z.strictObject({ name: wellFormed.min(1).max(255), scopes: z.array(SCOPE).min(1).max(50) });
 const TokenListing = z.object({
   id: z.string(),
   name: z.string(),
