@@ -1,9 +1,10 @@
 import type { Api, Codec } from "./codec.js";
 import { container } from "./container.js";
 import { demo } from "./demo.js";
+import { gemini } from "./gemini.js";
 import { openaiChat } from "./openaiChat.js";
 
-const CODECS: Readonly<Record<Api, Codec>> = { "openai-chat": openaiChat, demo, container };
+const CODECS: Readonly<Record<Api, Codec>> = { "openai-chat": openaiChat, gemini, demo, container };
 
 /** How an API is spoken. A new one does not compile until it stands here. */
 export function codecOf(api: Api): Codec {

@@ -57,7 +57,8 @@ export async function* send(
     const message = stamped(withIds(withTrueNames(decoded, encoded), options), model, options);
     yield* callEvents(message);
     const failing = message.stopReason === "error";
-    yield { type: "done", message, retryAfterMs: failing ? retryAfterMs(open.headers, options.now) : null };
+    const asked = retryAfterMs(open.headers, options.now) ?? decoded.retryAfterMs ?? null;
+    yield { type: "done", message, retryAfterMs: failing ? asked : null };
   } finally {
     // Whoever stops reading early hangs up with it.
     await open.bytes.return();
@@ -211,7 +212,7 @@ function freshId(options: CallOptions): string {
 const MAX_ERROR = 2000;
 
 function stamped(decoded: Decoded, model: Model, options: CallOptions): AssistantMessage {
-  const { contents, error, ...envelope } = decoded;
+  const { contents, error, retryAfterMs: _, ...envelope } = decoded;
   return AssistantMessage.of(contents, {
     ...envelope,
     usage: priced(decoded.usage, model.price),

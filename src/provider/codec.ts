@@ -49,7 +49,7 @@ export type EncodedRequest = {
   follows?: boolean;
 };
 
-export const APIS = ["openai-chat", "demo", "container"] as const;
+export const APIS = ["openai-chat", "gemini", "demo", "container"] as const;
 export type Api = (typeof APIS)[number];
 
 /** A model one can call: an API, where it lives, and the model's id there. */
@@ -120,7 +120,10 @@ export type Codec = {
 };
 
 /** An answer without the stamp that whoever called gives it. */
-export type Decoded = Omit<AssistantMessage, "role" | "id" | "timestamp">;
+export type Decoded = Omit<AssistantMessage, "role" | "id" | "timestamp"> & {
+  /** When to try again, where the server says so in its answer and not in a header. */
+  retryAfterMs?: number;
+};
 
 /** Fed server-sent events, one at a time. `part` of a delta is the index its content has in the end. */
 export type StreamDecoder = {
