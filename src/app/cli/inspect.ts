@@ -102,13 +102,17 @@ export async function usage(
   if (lines.length === 0) return out.result(lines, "Nothing has been used yet.");
   const rows = lines.map((line) => [
     plain(line.key),
-    `${line.calls} calls`,
+    callCount(line.calls),
     `${line.input_tokens + line.cache_read_tokens + line.cache_write_tokens} in`,
     `${line.output_tokens} out`,
     `$${line.usd.toFixed(4)}`,
-    line.unpriced === 0 ? "" : `(${line.unpriced} calls of unknown price not counted)`,
+    line.unpriced === 0 ? "" : `(${callCount(line.unpriced)} of unknown price not counted)`,
   ]);
   out.result(lines, columns(rows));
+}
+
+function callCount(count: number): string {
+  return `${count} ${count === 1 ? "call" : "calls"}`;
 }
 
 function header(receipt: Call): string {

@@ -1,6 +1,7 @@
 import { closeInspector, inspect, inspectNow } from "./inspecting.js";
 import { idsOf, layOut } from "./layout.js";
 import { goToEnd } from "./reading.js";
+import { canForkFrom, forkFrom } from "./speaking.js";
 import type { Page } from "./state.js";
 
 /** What the keyboard does anywhere but in a field. */
@@ -9,7 +10,7 @@ export function onKey(page: Page, event: KeyboardEvent): void {
     if (!event.isComposing) close(page, event);
     return;
   }
-  if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || page.state().help) return;
+  if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || page.state().sheet) return;
   const does = KEYS[event.key];
   if (!does) return;
   event.preventDefault();
@@ -20,9 +21,10 @@ const KEYS: Readonly<Record<string, (page: Page) => void>> = {
   j: (page) => move(page, 1),
   k: (page) => move(page, -1),
   i: inspectSelected,
+  f: forkFromSelected,
   n: (page) => void inspectNow(page),
   "/": (page) => page.set({ search: { words: "", found: null, trouble: null } }),
-  "?": (page) => page.set({ help: true }),
+  "?": (page) => page.set({ sheet: "help" }),
   c: () => document.getElementById("composer")?.focus(),
   G: (page) => void goToEnd(page),
 };
@@ -44,9 +46,15 @@ function inspectSelected(page: Page): void {
   else void inspectNow(page);
 }
 
+function forkFromSelected(page: Page): void {
+  const { transcript, selected } = page.state();
+  const row = transcript?.rows.find(({ id }) => id === selected);
+  if (row && canForkFrom(row)) void forkFrom(page, row);
+}
+
 function close(page: Page, event: KeyboardEvent): void {
-  const { help, search, inspection, selected } = page.state();
-  if (help) return;
+  const { sheet, search, inspection, selected } = page.state();
+  if (sheet) return;
   if (search) page.set({ search: null });
   else if (inspection) closeInspector(page);
   else if (selected) page.set({ selected: null });

@@ -1,6 +1,7 @@
 import type { Chat, Delivery, MessageRow } from "../../message/index.js";
 import { audienceOf } from "../../message/audience.js";
 import { ApiProblem, type CursoredEvent } from "../client/index.js";
+import { pendingOutcome } from "./answering.js";
 import { hear, QUIET } from "./live.js";
 import { catchUp, notYetThere } from "./reading.js";
 import { resend } from "./speaking.js";
@@ -157,7 +158,9 @@ function inOpenChat(page: Page, state: State, message: MessageRow): State {
     return { ...state, opening: state.opening && { ...state.opening, missed: true } };
   const { transcript, gap } = withNews(state.transcript, message);
   if (gap) void catchUp(page);
-  return { ...state, transcript, outgoing: gap ? state.outgoing : notYetThere(state.outgoing, [message]) };
+  const outcomes = { [message.id]: pendingOutcome(message.id), ...state.outcomes };
+  const outgoing = gap ? state.outgoing : notYetThere(state.outgoing, [message]);
+  return { ...state, transcript, outgoing, ...(message.message_type === "user" ? { outcomes } : {}) };
 }
 
 function elsewhere(state: State, message: MessageRow): State {

@@ -14,15 +14,23 @@ export type Writing = {
 };
 
 /** What happens in a chat right now and is not yet written down. Separate threads may each have a turn. */
-export type Live = { turns: readonly string[]; writings: readonly Writing[] };
+export type Live = {
+  turns: readonly string[];
+  writings: readonly Writing[];
+  /** Which message each running turn answers, where that was told. */
+  asked: Readonly<Record<string, string>>;
+};
 
-export const QUIET: Live = { turns: [], writings: [] };
+export const QUIET: Live = { turns: [], writings: [], asked: {} };
 
 /** What is being written in the chat after this event. */
 export function hear(live: Live, event: StreamEvent): Live {
   switch (event.type) {
     case "turn.started":
-      return running(live, event.turn_id);
+      return {
+        ...running(live, event.turn_id),
+        asked: { ...live.asked, [event.turn_id]: event.trigger_id },
+      };
     case "turn.snapshot":
       return withWriting(running(live, event.turn_id), { ...event, stored: false });
     case "turn.delta":
@@ -31,6 +39,7 @@ export function hear(live: Live, event: StreamEvent): Live {
       return {
         turns: live.turns.filter((id) => id !== event.turn_id),
         writings: live.writings.filter(({ turn_id }) => turn_id !== event.turn_id),
+        asked: Object.fromEntries(Object.entries(live.asked).filter(([id]) => id !== event.turn_id)),
       };
     case "message":
     case "host":

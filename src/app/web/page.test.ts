@@ -1,76 +1,28 @@
-import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ServerProcess } from "../../testing/serverProcess.js";
-
-const CANDIDATES = [
-  process.env.LONGHAND_CHROMIUM ?? "",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-];
-const CHROMIUM = CANDIDATES.find((path) => path !== "" && existsSync(path)) ?? null;
-const WHY_NOT = "no Chromium was found: `apt-get install chromium`, or set LONGHAND_CHROMIUM to one";
-if (CHROMIUM === null) console.warn(`\n  The web page is NOT tested in a real browser here: ${WHY_NOT}.\n`);
-
-const ARGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
-const QUIET_ARGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
+import { CHROMIUM, SKIPPED, say, tooPale, type Visit, Visitors } from "../../testing/visitors.js";
 
 const SECRET = `whsec_${Buffer.from("a secret for the page's own test").toString("base64")}`;
 
-describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped: ${WHY_NOT})` : ""}`, () => {
+describe.skipIf(CHROMIUM === null)(`the web page${SKIPPED}`, () => {
   let server: ServerProcess;
-  let browser: Browser;
-  const contexts: BrowserContext[] = [];
-  /** What a page complained about: a blocked script, an exception. */
-  const complaints: string[] = [];
+  let visitors: Visitors;
 
   beforeAll(async () => {
     server = await ServerProcess.start({ LONGHAND_DEMO_DELAY_MS: "8", LONGHAND_WEBHOOK_SECRET: SECRET });
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: [...ARGS, ...QUIET_ARGS] });
+    visitors = await Visitors.of(server);
   });
   afterEach(async () => {
-    await Promise.all(contexts.splice(0).map((context) => context.close()));
-    expect(complaints.splice(0)).toEqual([]);
+    expect(await visitors.leave()).toEqual([]);
   });
   afterAll(async () => {
-    await browser?.close();
+    await visitors?.close();
     await server?.dispose();
   });
 
-  /** A person's browser. With a token it is one that has been here before. */
-  async function visit(
-    path: string,
-    more: { token?: boolean; width?: number; dark?: boolean; deaf?: boolean } = {},
-  ): Promise<Page> {
-    const context = await browser.newContext({
-      viewport: { width: more.width ?? 1300, height: 800 },
-      colorScheme: more.dark ? "dark" : "light",
-      locale: "en-GB",
-    });
-    contexts.push(context);
-    if (more.token !== false) {
-      await context.addInitScript((token) => localStorage.setItem("longhand.token", token), server.token);
-    }
-    const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    if (more.deaf) await page.route("**/v1/events*", (route) => route.abort());
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("dialog", (dialog) => complaints.push(`a dialog: ${dialog.message()}`));
-    page.on("console", (message) => {
-      if (/Content.Security.Policy/i.test(message.text())) complaints.push(message.text());
-    });
-    await page.goto(`${server.baseUrl}/${path}`);
-    return page;
-  }
-
-  async function say(page: Page, words: string): Promise<void> {
-    await page.getByLabel(/^Write in/).fill(words);
-    await page.keyboard.press("Enter");
-  }
-
+  const visit = (path: string, more?: Visit) => visitors.visit(path, more);
   const chat = (jid: string, more: Record<string, unknown> = {}) =>
     server.ask("POST", "/v1/chats", { jid, trigger: "always", ...more });
   const answers = (page: Page) => page.locator("[data-hand=assistant]:not([data-writing=true])");
@@ -254,7 +206,7 @@ describe.skipIf(CHROMIUM === null)(`the web page${CHROMIUM === null ? ` (skipped
     await page.keyboard.press("?");
     await page.getByRole("heading", { name: "Keys and hands" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.locator(".help").waitFor({ state: "detached" });
+    await page.locator(".sheet").waitFor({ state: "detached" });
     await page.keyboard.press("c");
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("composer");
   });
@@ -373,43 +325,4 @@ function watchWriting(): void {
     subtree: true,
     characterData: true,
   });
-}
-
-/** Runs in the page: every visible text whose contrast with what lies behind it is below AA. */
-function tooPale(): string[] {
-  const channels = (color: string): number[] => (color.match(/[\d.]+/g) ?? []).map(Number);
-  const light = (color: number[]): number => {
-    const [r = 0, g = 0, b = 0] = color.map((value) => {
-      const part = value / 255;
-      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const paper = (element: Element | null): number[] => {
-    if (!element) return [255, 255, 255];
-    const color = channels(getComputedStyle(element).backgroundColor);
-    return color.length === 3 || color[3] === 1 ? color.slice(0, 3) : paper(element.parentElement);
-  };
-  const isShown = (element: Element): boolean => {
-    const style = getComputedStyle(element);
-    const box = element.getBoundingClientRect();
-    return style.visibility === "visible" && style.opacity !== "0" && box.width > 1 && box.height > 1;
-  };
-  const found: string[] = [];
-  for (const element of document.querySelectorAll("#book *")) {
-    const text = [...element.childNodes]
-      .filter((node) => node.nodeType === Node.TEXT_NODE)
-      .map((node) => node.textContent ?? "");
-    if (
-      text.join("").trim() === "" ||
-      !isShown(element) ||
-      element.closest(":disabled, summary")?.matches(":disabled")
-    )
-      continue;
-    const [one, two] = [light(channels(getComputedStyle(element).color).slice(0, 3)), light(paper(element))];
-    const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
-    if (contrast < 4.5)
-      found.push(`${contrast.toFixed(2)} ${element.className} ${text.join("").trim().slice(0, 30)}`);
-  }
-  return found;
 }

@@ -12,7 +12,7 @@ export async function openChat(page: Page, jid: string): Promise<void> {
   const { [jid]: _, ...unread } = page.state().unread;
   page.set({
     open: jid,
-    atDesk: false,
+    leaf: null,
     view: "conversation",
     transcript: null,
     opening: null,

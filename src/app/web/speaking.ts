@@ -1,3 +1,5 @@
+import { audienceOf } from "../../message/audience.js";
+import type { MessageRow } from "../../message/row.js";
 import { ApiProblem, type Submission } from "../client/index.js";
 import { catchUp, goToEnd } from "./reading.js";
 import { randomId, session } from "./session.js";
@@ -6,7 +8,12 @@ import { explain, type Outgoing, type Page } from "./state.js";
 export type Attachment = { name: string; mime_type: string; data: string };
 
 /** What this page would submit for these words: exactly as typed, by whoever sits here. */
-export function submissionOf(content: string, attachments: Attachment[], key: string): Submission {
+export function submissionOf(
+  content: string,
+  attachments: Attachment[],
+  key: string,
+  replyTo: string | null = null,
+): Submission {
   const { id, name } = session.speaker();
   return {
     content,
@@ -16,21 +23,38 @@ export function submissionOf(content: string, attachments: Attachment[], key: st
       sender_display_name: name,
       sender_type: "human",
       external_message_id: key,
+      ...(replyTo === null ? {} : { reply_to: replyTo }),
     },
     ...(attachments.length > 0 ? { attachments } : {}),
   };
 }
 
 /** Says something in the open chat. It stands on the page at once, and is stored when it loses its paleness. */
-export async function say(page: Page, content: string, attachments: Attachment[]): Promise<void> {
+export async function say(
+  page: Page,
+  content: string,
+  attachments: Attachment[],
+  replyTo: string | null = null,
+): Promise<void> {
   const jid = page.state().open;
   if (jid === null) return;
   const key = randomId();
-  const submission = submissionOf(content, attachments, key);
+  const submission = submissionOf(content, attachments, key, replyTo);
   const outgoing: Outgoing = { key, jid, submission, at: new Date().toISOString(), trouble: null };
   page.set({ outgoing: [...page.state().outgoing, outgoing] });
   void goToEnd(page);
   await send(page, outgoing);
+}
+
+/** A branch begins after somebody's words, not amid thoughts and tools. */
+export function canForkFrom(row: MessageRow): boolean {
+  const { hand } = audienceOf(row).shown;
+  return (hand === "person" || hand === "assistant") && row.deleted_at === null;
+}
+
+/** Goes on from this message: what came after it stays in the chat, on a branch of its own. */
+export async function forkFrom(page: Page, row: MessageRow): Promise<void> {
+  await say(page, "fork", [], row.id);
 }
 
 /** Sends again what could not be sent. The key is the same, so it cannot be said twice. */

@@ -41,8 +41,8 @@ export type State = {
   /** Which of the three pages a small screen shows. */
   view: "chats" | "conversation" | "inspector";
   open: string | null;
-  /** The dead-letter desk is open in the middle instead of a chat. */
-  atDesk: boolean;
+  /** What is open in the middle instead of a chat. */
+  leaf: "desk" | "usage" | null;
   transcript: Transcript | null;
   /** While the first rows of the open chat are being read: `missed` when something was said meanwhile. */
   opening: { jid: string; missed: boolean } | null;
@@ -64,7 +64,8 @@ export type State = {
   inspection: Inspection | null;
   /** A request kept aside, to which others are compared. */
   pinned: Seen | null;
-  help: boolean;
+  /** The sheet that lies over the notebook. */
+  sheet: "help" | "settings" | null;
 };
 
 export const BLANK: State = {
@@ -76,7 +77,7 @@ export const BLANK: State = {
   unread: {},
   view: "conversation",
   open: null,
-  atDesk: false,
+  leaf: null,
   transcript: null,
   opening: null,
   trouble: null,
@@ -92,7 +93,7 @@ export const BLANK: State = {
   search: null,
   inspection: null,
   pinned: null,
-  help: false,
+  sheet: null,
 };
 
 /** The one place where the page's state is read and changed. */
@@ -101,6 +102,11 @@ export type Page = {
   state(): State;
   set(change: Partial<State>): void;
 };
+
+/** The model of chats that name none of their own. */
+export function serverModel({ models }: Pick<State, "models">): string | null {
+  return models.find((known) => known.default)?.name ?? null;
+}
 
 /** A sentence for people about what went wrong; a refused token closes the notebook. */
 export function explain(page: Page, error: unknown): string {

@@ -4,7 +4,7 @@ import { inspectNow } from "../inspecting.js";
 import { QUIET } from "../live.js";
 import { earlier, goToEnd, later } from "../reading.js";
 import { stopTurn } from "../speaking.js";
-import type { Page, State } from "../state.js";
+import { type Page, type State, serverModel } from "../state.js";
 import { Composer } from "./Composer.js";
 import { Scroll } from "./Scroll.js";
 import { Found, SearchField } from "./Search.js";
@@ -38,7 +38,7 @@ export function Conversation({ page, state, chat }: { page: Page; state: State; 
 }
 
 function Title({ page, state, chat }: { page: Page; state: State; chat: Chat | null }) {
-  const model = chat?.model ?? state.models.find((known) => known.default)?.name ?? null;
+  const model = chat?.model ?? serverModel(state);
   return (
     <header class="title">
       <button class="quiet back" type="button" onClick={() => page.set({ view: "chats" })}>
@@ -65,6 +65,16 @@ function Title({ page, state, chat }: { page: Page; state: State; chat: Chat | n
             <span class="in-full">what would it see now?</span>
             <span class="in-short">preview</span>
           </button>
+          {chat && (
+            <button
+              class="quiet"
+              type="button"
+              title="How this chat is set"
+              onClick={() => page.set({ sheet: "settings" })}
+            >
+              settings
+            </button>
+          )}
           <button
             class="quiet"
             type="button"

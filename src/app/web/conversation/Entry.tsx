@@ -5,7 +5,8 @@ import type { Call, Delivery, MessageRow, Outcome } from "../../../message/index
 import { momentOf, surface, timeOf } from "../figures.js";
 import { nameOf } from "../layout.js";
 import { Attachments } from "./Attachments.js";
-import { costOf, deliveredTo, whyNot } from "./aside.js";
+import { costOf, deliveredTo, excerpt, joinedTo, whyNot } from "./aside.js";
+import { canForkFrom } from "../speaking.js";
 import { Prose } from "./Prose.js";
 import { Thinking, Tool } from "./Folded.js";
 
@@ -19,11 +20,17 @@ export type EntryProps = {
   /** It is still being written, and not stored. */
   writing: boolean;
   running: boolean;
+  /** Something else is being answered, and this waits. */
+  waits: boolean;
+  /** What this answers, or replies to, where that does not stand right above. */
+  question: MessageRow | null;
+  repliesTo: MessageRow | null;
   outcome: Outcome | null;
   call: Call | null;
   deliveries: readonly Delivery[] | null;
   onSelect: (row: MessageRow) => void;
   onInspect: (row: MessageRow) => void;
+  onFork: (row: MessageRow) => void;
   onPoint: (row: MessageRow | null, result: MessageRow | null) => void;
 };
 
@@ -35,7 +42,7 @@ export class Entry extends Component<EntryProps> {
   }
 
   render(props: EntryProps) {
-    const { row, result, named, selected, lit, onPoint } = props;
+    const { row, result, named, selected, lit, repliesTo, onPoint } = props;
     const { hand } = audienceOf(row).shown;
     return (
       <article
@@ -58,10 +65,15 @@ export class Entry extends Component<EntryProps> {
           {timeOf(row.timestamp)}
         </time>
         <div class="said">
-          {named && <Name row={row} hand={hand} />}
+          {named && <Name row={row} hand={hand} question={props.question} />}
+          {repliesTo && (
+            <p class="reply">
+              ↩ {nameOf(repliesTo)}: “<bdi>{excerpt(repliesTo.content, 60)}</bdi>”
+            </p>
+          )}
           <Words {...props} />
           <Attachments attachments={row.attachments} />
-          <WhyNot {...props} />
+          <Became {...props} />
         </div>
         <Aside {...props} />
       </article>
@@ -80,7 +92,9 @@ export class Entry extends Component<EntryProps> {
   };
 }
 
-function Name({ row, hand }: { row: MessageRow; hand: Audience["shown"]["hand"] }) {
+type NameProps = { row: MessageRow; hand: Audience["shown"]["hand"]; question: MessageRow | null };
+
+function Name({ row, hand, question }: NameProps) {
   const source = row.metadata.source;
   const from = hand === "person" && typeof source === "string" ? surface(source) : null;
   return (
@@ -89,6 +103,12 @@ function Name({ row, hand }: { row: MessageRow; hand: Audience["shown"]["hand"] 
       {from && <span class="source"> · {from}</span>}
       {row.metadata.sender_type === "bot" && <span class="source"> · a bot</span>}
       {row.metadata.passive === true && <span class="source"> · overheard</span>}
+      {question && (
+        <span class="source">
+          {" "}
+          · to “<bdi>{excerpt(question.content, 40)}</bdi>”
+        </span>
+      )}
     </p>
   );
 }
@@ -108,7 +128,7 @@ function Words({ row, result, running, writing }: EntryProps) {
       return (
         <>
           <Prose text={row.content} />
-          {row.metadata.cut === true && <span class="edited">cut off here</span>}
+          {row.metadata.cut === true && <p class="cut">cut off here</p>}
           <Edited row={row} />
         </>
       );
@@ -149,7 +169,10 @@ function Edited({ row }: { row: MessageRow }) {
   );
 }
 
-function WhyNot({ outcome, newest }: EntryProps) {
+/** What became of a message, where its answer does not show it. */
+function Became({ outcome, waits, newest }: EntryProps) {
+  const joined = joinedTo(outcome, waits);
+  if (joined) return <p class="joined">{joined}</p>;
   const why = outcome && whyNot(outcome);
   return why && (newest || !isUsual(outcome)) ? <p class="why-not">{why}</p> : null;
 }
@@ -160,7 +183,7 @@ function isUsual({ outcome }: Outcome): boolean {
 }
 
 /** What it cost and where it went, for whoever points at it. */
-function Aside({ row, call, deliveries, outcome, newest, onInspect }: EntryProps) {
+function Aside({ row, call, deliveries, outcome, newest, writing, onInspect, onFork }: EntryProps) {
   const { hand } = audienceOf(row).shown;
   if (hand === "host" || hand === "meta") return null;
   const why = outcome && isUsual(outcome) && !newest ? whyNot(outcome) : null;
@@ -172,6 +195,17 @@ function Aside({ row, call, deliveries, outcome, newest, onInspect }: EntryProps
       <button class="quiet" type="button" tabIndex={-1} onClick={() => onInspect(row)}>
         {outcome && whyNot(outcome) ? "why" : "what it saw"}
       </button>
+      {canForkFrom(row) && !writing && (
+        <button
+          class="quiet"
+          type="button"
+          tabIndex={-1}
+          title="Go on from here; what came after stays in the chat, on a branch of its own (f)"
+          onClick={() => onFork(row)}
+        >
+          fork
+        </button>
+      )}
     </p>
   );
 }

@@ -1,10 +1,11 @@
 import { useCallback, useMemo } from "preact/hooks";
 import type { Chat, MessageRow } from "../../../message/index.js";
+import { answersFurtherUp, isWaiting } from "../answering.js";
 import { dayOf, timeOf } from "../figures.js";
 import { inspect, learnCost } from "../inspecting.js";
 import { type Item, idsOf, keyOf, layOut } from "../layout.js";
 import { QUIET, rowsBeingWritten } from "../live.js";
-import { send, takeBack } from "../speaking.js";
+import { forkFrom, send, takeBack } from "../speaking.js";
 import { session } from "../session.js";
 import type { Outgoing, Page, State } from "../state.js";
 import { EMPTY } from "../transcript.js";
@@ -23,6 +24,8 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
     () => layOut(atEnd ? [...rows, ...notStored(written, rows)] : rows),
     [rows, written, atEnd],
   );
+  const questions = useMemo(() => answersFurtherUp(items, state.outcomes), [items, state.outcomes]);
+  const byId = useMemo(() => new Map(rows.map((row) => [row.id, row])), [rows]);
   const actions = useActions(page);
   const last = items.findLast((item) => item.type === "row");
 
@@ -37,6 +40,9 @@ export function Transcript({ page, state, chat }: { page: Page; state: State; ch
       newest={item === last}
       writing={written.includes(item.row)}
       running={item.row.turn_id !== null && live.turns.includes(item.row.turn_id)}
+      waits={isWaiting(live, item.row, state.outcomes[item.row.id] ?? null)}
+      question={questions.get(item.key) ?? null}
+      repliesTo={byId.get(String(item.row.metadata.reply_to)) ?? null}
       outcome={state.outcomes[item.row.id] ?? null}
       call={(item.row.call_id !== null && state.calls[item.row.call_id]) || null}
       deliveries={state.deliveries[item.row.id] ?? null}
@@ -65,6 +71,7 @@ function notStored(written: MessageRow[], rows: readonly MessageRow[]): MessageR
 
 function useActions(page: Page) {
   const onInspect = useCallback((row: MessageRow) => void inspect(page, row), [page]);
+  const onFork = useCallback((row: MessageRow) => void forkFrom(page, row), [page]);
   const onSelect = useCallback(
     (row: MessageRow) => {
       if (row.call_id !== null) void learnCost(page, row.call_id);
@@ -81,7 +88,7 @@ function useActions(page: Page) {
     },
     [page],
   );
-  return { onInspect, onSelect, onPoint };
+  return { onInspect, onFork, onSelect, onPoint };
 }
 
 function Day({ at }: { at: string }) {

@@ -41,6 +41,19 @@ function arrival({ state, last_error }: Sent): string {
   }
 }
 
+/** How a message that has no answer of its own was answered all the same, or that it waits. */
+export function joinedTo(outcome: Outcome | null, waits: boolean): string | null {
+  if (waits) return "waits its turn";
+  if (outcome?.outcome === "steered") return "joined the answer that was being written";
+  return outcome?.outcome === "collected" ? "answered together with what came after it" : null;
+}
+
+/** The first words of a message, to tell it by. */
+export function excerpt(text: string, length: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > length ? `${line.slice(0, length)}…` : line;
+}
+
 /** Why a message was not answered, in words; null when it was, or when it is not known yet. */
 export function whyNot(outcome: Outcome): string | null {
   const why = whyNotAnswered(outcome);

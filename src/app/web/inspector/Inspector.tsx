@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { whyNot } from "../conversation/aside.js";
+import { excerpt } from "../conversation/aside.js";
+import { explainOutcome } from "../../../message/why.js";
 import { counted, timeOf } from "../figures.js";
 import { closeInspector, inspect, inspectNow } from "../inspecting.js";
 import { nameOf } from "../layout.js";
@@ -22,7 +23,7 @@ export function Inspector({ page, state, inspection }: Props) {
         <button class="quiet back" type="button" onClick={() => page.set({ view: "conversation" })}>
           ‹ {state.open}
         </button>
-        <h2>{inspection.about ? "What the model saw" : "What it would see now"}</h2>
+        <h2>{headingOf(inspection)}</h2>
         <button
           class="quiet close"
           type="button"
@@ -70,13 +71,23 @@ function Body({ page, state, inspection }: Props) {
   );
 }
 
+function headingOf(inspection: Inspection): string {
+  if (inspection.about === null) return "What it would see now";
+  return isUnseen(inspection) ? "What became of it" : "What the model saw";
+}
+
+/** No model was asked about it, and that is known. */
+function isUnseen(inspection: Inspection): boolean {
+  return inspection.status === "ready" && inspection.seen.length === 0;
+}
+
 function About({ inspection }: { inspection: Inspection }) {
   const { about, withDraft } = inspection;
   if (about) {
     return (
       <p class="about">
-        when {about.is_from_me ? "it said" : "it answered"} “<bdi>{excerpt(about.content)}</bdi>” (
-        {about.is_from_me ? "" : `${nameOf(about)}, `}
+        {isUnseen(inspection) ? "to" : about.is_from_me ? "when it said" : "when it answered"} “
+        <bdi>{excerpt(about.content, 48)}</bdi>” ({about.is_from_me ? "" : `${nameOf(about)}, `}
         {timeOf(about.timestamp)})
       </p>
     );
@@ -90,18 +101,12 @@ function About({ inspection }: { inspection: Inspection }) {
   );
 }
 
-function excerpt(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 48 ? `${line.slice(0, 48)}…` : line;
-}
-
 function Nothing({ page, inspection }: { page: Page; inspection: Inspection }) {
-  const why = inspection.outcome && whyNot(inspection.outcome);
   return (
     <div class="hint">
       <p>
-        {why
-          ? `It was ${why}.`
+        {inspection.outcome
+          ? explainOutcome(inspection.outcome)
           : "No model was called for this message, so no model has seen it in a turn of its own."}
       </p>
       <p>

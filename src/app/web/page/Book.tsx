@@ -7,10 +7,12 @@ import { listen } from "../listening.js";
 import { createNotebook, type Notebook } from "../notebook.js";
 import { openChat } from "../reading.js";
 import { chatInAddress } from "../route.js";
-import type { State } from "../state.js";
+import { serverModel, type State } from "../state.js";
 import { Chats } from "./Chats.js";
 import { Desk } from "./Desk.js";
 import { Help } from "./Help.js";
+import { Settings } from "./Settings.js";
+import { Usage } from "./Usage.js";
 
 /** The open notebook: chats, the conversation, and what the model saw. */
 export function Book({ token, onRefused }: { token: string; onRefused: () => void }) {
@@ -36,8 +38,8 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
   // The first visit has no chat in its address: `home` is there from the start.
   const first = state.chats?.find((chat) => chat.jid === "home") ?? state.chats?.[0];
   useEffect(() => {
-    if (state.open === null && !state.atDesk && first) void openChat(notebook, first.jid);
-  }, [notebook, state.open, state.atDesk, first]);
+    if (state.open === null && state.leaf === null && first) void openChat(notebook, first.jid);
+  }, [notebook, state.open, state.leaf, first]);
   useEffect(() => {
     if (state.link === "refused") onRefused();
   }, [state.link, onRefused]);
@@ -47,16 +49,19 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
     document.title = chat ? `${chat.name} · Longhand` : "Longhand";
   }, [chat]);
 
+  const putAway = (): void => notebook.set({ sheet: null });
+
   return (
     <div class="book" data-view={state.view} data-inspecting={state.inspection !== null}>
       <Chats page={notebook} state={state} />
-      {state.atDesk ? (
-        <Desk page={notebook} state={state} />
-      ) : (
-        <Conversation page={notebook} state={state} chat={chat} />
-      )}
+      {state.leaf === null && <Conversation page={notebook} state={state} chat={chat} />}
+      {state.leaf === "desk" && <Desk page={notebook} state={state} />}
+      {state.leaf === "usage" && <Usage page={notebook} state={state} />}
       {state.inspection && <Inspector page={notebook} state={state} inspection={state.inspection} />}
-      {state.help && <Help onClose={() => notebook.set({ help: false })} />}
+      {state.sheet === "help" && <Help onClose={putAway} />}
+      {state.sheet === "settings" && chat && (
+        <Settings chat={chat} serverModel={serverModel(state)} onClose={putAway} />
+      )}
     </div>
   );
 }

@@ -17,7 +17,7 @@ export function Chats({ page, state }: { page: Page; state: State }) {
           type="button"
           aria-label="Help"
           title="Help (?)"
-          onClick={() => page.set({ help: true })}
+          onClick={() => page.set({ sheet: "help" })}
         >
           ?
         </button>
@@ -28,12 +28,20 @@ export function Chats({ page, state }: { page: Page; state: State }) {
         {operates && <NewChat page={page} />}
         {operates && state.addresses.length > 0 && <Knocked page={page} state={state} />}
       </div>
+      <button
+        class="desk-link"
+        type="button"
+        aria-current={state.leaf === "usage" ? "page" : undefined}
+        onClick={() => turnTo(page, "usage")}
+      >
+        usage
+      </button>
       {operates && state.dead.length > 0 && (
         <button
           class="desk-link"
           type="button"
-          aria-current={state.atDesk ? "page" : undefined}
-          onClick={() => page.set({ atDesk: true, open: null, inspection: null, view: "conversation" })}
+          aria-current={state.leaf === "desk" ? "page" : undefined}
+          onClick={() => turnTo(page, "desk")}
         >
           desk{" "}
           <span class="count" title={`${counted(state.dead.length, "delivery", "deliveries")} given up`}>
@@ -43,6 +51,10 @@ export function Chats({ page, state }: { page: Page; state: State }) {
       )}
     </nav>
   );
+}
+
+function turnTo(page: Page, leaf: "desk" | "usage"): void {
+  page.set({ leaf, open: null, inspection: null, view: "conversation" });
 }
 
 function hint(state: State): string {

@@ -1,9 +1,10 @@
-import { useEffect, useRef } from "preact/hooks";
+import { Sheet } from "./Sheet.js";
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["j  k", "the next message, the one before"],
   ["i", "what the model saw when it said this"],
   ["n", "what it would see now"],
+  ["f", "fork: go on from this message, on a branch of its own"],
   ["/", "search this chat"],
   ["c", "write"],
   ["G", "go to the end"],
@@ -19,36 +20,42 @@ const HANDS: readonly (readonly [string, string])[] = [
   ["📊", "what an answer took"],
 ];
 
+/** Words that are for the server, not for the model; the answer costs nothing. */
+const COMMANDS: readonly (readonly [string, string])[] = [
+  ["btw …", "while it writes: joins the answer"],
+  ["todo …", "while it writes: is answered afterwards"],
+  ["todos", "what waits"],
+  ["stop", "ends the answer; what was said stays"],
+  ["reset context", "a fresh start; nothing is deleted"],
+  ["context", "how much the model would see"],
+  ["usage", "tokens and money of this chat"],
+  ["model …", "which model answers, or another one"],
+  ["done", "farewell, and a fresh start"],
+];
+
 /** The keys, and the hands in which the notebook is written. */
 export function Help({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={onClose}>
-      <form method="dialog">
-        <h2 id="help-title">Keys and hands</h2>
-        <button class="quiet" type="submit" aria-label="Close help">
-          ✕
-        </button>
-      </form>
-      <dl class="keys">
-        {KEYS.map(([key, does]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
-      <dl class="keys">
-        {HANDS.map(([glyph, means]) => (
-          <div key={glyph}>
-            <dt>{glyph}</dt>
-            <dd>{means}</dd>
-          </div>
-        ))}
-      </dl>
-    </dialog>
+    <Sheet title="Keys and hands" onClose={onClose}>
+      <Words pairs={KEYS} keys />
+      <Words pairs={HANDS} />
+      <h3>Said in a chat</h3>
+      <Words pairs={COMMANDS} wide />
+    </Sheet>
+  );
+}
+
+type WordsProps = { pairs: readonly (readonly [string, string])[]; keys?: boolean; wide?: boolean };
+
+function Words({ pairs, keys = false, wide = false }: WordsProps) {
+  return (
+    <dl class={wide ? "keys wide" : "keys"}>
+      {pairs.map(([key, does]) => (
+        <div key={key}>
+          <dt>{keys ? <kbd>{key}</kbd> : key}</dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
