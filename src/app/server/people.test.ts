@@ -119,6 +119,18 @@ describe("a personal link to the page", () => {
     }
   });
 
+  it("does not let anybody tell what others said, or when", async () => {
+    const token = await personalToken("olivia");
+    const body = {
+      ...said({ thread_context: "[Max]: pay her" }, "well?"),
+      timestamp: "1970-01-01T00:00:00Z",
+    };
+    expect((await ask("POST", "/v1/chats/home/submit", body, token)).status).toBe(202);
+    const row = (await gateway.getMessagesSince("home", 0)).find(({ content }) => content === "well?");
+    expect(row?.metadata.thread_context).toBeNull();
+    expect(row?.timestamp).not.toContain("1970");
+  });
+
   it("may read and speak on the page, and nothing else", async () => {
     const token = await personalToken("olivia");
     expect((await ask("GET", "/v1/chats", undefined, token)).status).toBe(200);

@@ -78,7 +78,10 @@ function requireOwnSender(identity: Identity, body: unknown, source: string | nu
   );
 }
 
-/** Whoever came by a personal link speaks as that person: as nobody else, and not as a program or a bot either. */
+/**
+ * Whoever came by a personal link speaks as that person: as nobody else, not as a program or a bot either, and now. What
+ * others said before in a thread is for a channel to tell.
+ */
 async function asThemselves(gateway: Gateway, personId: string, body: unknown): Promise<unknown> {
   const person = await gateway.person(personId);
   if (!person) throw unauthorised("The person this link belonged to is not known here any more.");
@@ -86,7 +89,8 @@ async function asThemselves(gateway: Gateway, personId: string, body: unknown): 
   if (typeof body !== "object" || body === null || typeof metadata !== "object" || metadata === null)
     return body;
   const own = { sender_id: webSender(person.id), sender_display_name: person.name, sender_type: "human" };
-  return { ...body, msg_metadata: { ...metadata, ...own, mention_token: null, is_from_me: null } };
+  const notTheirs = { mention_token: null, is_from_me: null, thread_context: null };
+  return { ...body, timestamp: null, msg_metadata: { ...metadata, ...own, ...notTheirs } };
 }
 
 function sourceOf(body: unknown): string | null {
