@@ -49,7 +49,7 @@ export type EncodedRequest = {
   follows?: boolean;
 };
 
-export const APIS = ["openai-chat", "gemini", "demo", "container"] as const;
+export const APIS = ["openai-chat", "anthropic", "openai-responses", "gemini", "demo", "container"] as const;
 export type Api = (typeof APIS)[number];
 
 /** A model one can call: an API, where it lives, and the model's id there. */

@@ -1,0 +1,108 @@
+import type { Origin, SystemPart } from "../message/index.js";
+import { type BlockWriter, blockWriter } from "./blocks.js";
+import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
+import { isBlank, type Target } from "./fitted.js";
+import { handoff } from "./handoff.js";
+import { quoteInside, toJson } from "./json.js";
+import { openaiResponsesDecoder, openaiResponsesWhole } from "./openaiResponsesAnswer.js";
+import { spellItems } from "./openaiResponsesItem.js";
+import { paramsOf } from "./openaiResponsesParams.js";
+import { systemPieces } from "./systemPieces.js";
+import { type IdRule, wireToolName } from "./toolCallId.js";
+
+/** OpenAI Responses, and every server that speaks it. Stateless: each request carries the whole conversation. */
+export const openaiResponses: Codec = {
+  encode: encodeOpenaiResponses,
+  decoder: openaiResponsesDecoder,
+  decodeWhole: openaiResponsesWhole,
+};
+
+const CALL_IDS: IdRule = {
+  fits: /^[A-Za-z0-9_-]{1,64}$/,
+  make: (digest) => `call_${digest.slice(0, 32)}`,
+};
+const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const FRAME: Origin = { kind: "frame", sources: [] };
+/** Servers refuse a request without any input. */
+const NOTHING_SAID =
+  '{"type":"message","role":"user","content":[{"type":"input_text","text":"[Nothing has been said yet.]"}]}';
+
+/** The input comes last in the body, so that the next request of a chat begins with the bytes of this one. */
+function encodeOpenaiResponses(model: Model, request: ModelRequest): EncodedRequest {
+  const history = handoff(request.messages, targetOf(model), request.origins);
+  const writer = blockWriter();
+  writer.frame("{");
+  writer.add("params", paramsOf(model, request), []);
+  const renamedTools = writeTools(writer, request.tools ?? []);
+  writeInstructions(writer, systemPieces(request.system, history));
+  const { items, leftOut } = spellItems(history.messages, model);
+  writer.list(',"input":[');
+  for (const { text, from } of items) writer.item(from, text);
+  if (items.length === 0) writer.item(FRAME, NOTHING_SAID);
+  writer.frame("]}");
+  return {
+    url: responsesUrl(model.baseUrl),
+    headers: headersOf(model),
+    body: writer.body(),
+    blocks: writer.blocks,
+    leftOut: [...history.leftOut, ...leftOut],
+    renamedTools,
+  };
+}
+
+/** The API has no place for sound. */
+function targetOf({ provider, api, id, quirks }: Model): Target {
+  return {
+    provider,
+    api,
+    model: id,
+    ids: CALL_IDS,
+    takes: {
+      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
+      audio: () => false,
+    },
+  };
+}
+
+/** A base URL may carry a query, as Azure's does. */
+function responsesUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/responses`;
+  return url.href;
+}
+
+function headersOf({ apiKey }: Model): Record<string, string> {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  return apiKey === null ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
+}
+
+/** Schemas are taken as they are: without `strict: false` this API rewrites them, or refuses those it cannot. */
+function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
+  const renamed: Record<string, string> = {};
+  if (tools.length === 0) return renamed;
+  writer.list(',"tools":[');
+  for (const { name, description, parameters } of tools) {
+    const wireName = wireToolName(name);
+    if (wireName !== name) renamed[wireName] = name;
+    const told = {
+      type: "function",
+      name: wireName,
+      ...(isBlank(description) ? {} : { description }),
+      parameters,
+      strict: false,
+    };
+    writer.item({ kind: "tools", sources: [{ type: "tool", id: name }] }, toJson(told));
+  }
+  writer.frame("]");
+  return renamed;
+}
+
+/** One string, made of several blocks. */
+function writeInstructions(writer: BlockWriter, pieces: readonly SystemPart[]): void {
+  if (pieces.length === 0) return;
+  writer.frame(',"instructions":"');
+  pieces.forEach(({ kind, text, sources }, index) => {
+    writer.add(kind, quoteInside(index === 0 ? text : `\n\n${text}`), sources);
+  });
+  writer.frame('"');
+}
