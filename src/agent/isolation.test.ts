@@ -147,6 +147,13 @@ describe.skipIf(skipped("bubblewrap"))("bubblewrap", () => {
     });
   });
 
+  it("a shell command does not take all of the memory, nor all of its /tmp, by one slip", async () => {
+    const options = { isolation: "bubblewrap" as const, timeMs: 15_000, outputBytes: 1000 };
+    const ended = await runShell("ulimit -d; ulimit -f; tail /dev/zero", options);
+    expect(ended).toMatchObject({ status: "ran", exit_code: 1, timed_out: false });
+    expect(ended.status === "ran" ? ended.output : "").toMatch(/^\d+\n\d+\n.*memory exhausted/);
+  });
+
   it("runs a shell command that sees nothing of this machine", async () => {
     const options = { isolation: "bubblewrap" as const, timeMs: 10_000, outputBytes: 1000 };
     const ended = await runShell(

@@ -32,6 +32,11 @@ export type ShellEnd =
 
 /** Both outputs into one pipe, so that lines keep the order in which they were written. */
 const INTERLEAVED = 'exec /bin/sh -c "$1" 2>&1';
+/**
+ * A sandbox that is made of namespaces has all of the machine's memory, also as its /tmp: a slip such as `tail /dev/zero`
+ * would take it. Per process, and per file: 1 GiB. Docker has limits of its own.
+ */
+const BOUNDED = `ulimit -d 1048576; ulimit -f 2097152; ulimit -c 0; ${INTERLEAVED}`;
 let started = 0;
 
 /** Runs a command through `/bin/sh -c`. Without the isolation that was asked for, it does not run at all. */
@@ -43,7 +48,8 @@ export async function runShell(command: string, options: ShellOptions): Promise<
   const problem = await sandboxProblem(sandbox);
   if (problem) return { status: "refused", why: `the command was not run: ${problem}` };
   const name = `longhand-shell-${process.pid}-${++started}`;
-  const outside = startProcess(launchOf(sandbox, ["/bin/sh", "-c", INTERLEAVED, "sh", command], name));
+  const script = isolation === "bubblewrap" ? BOUNDED : INTERLEAVED;
+  const outside = startProcess(launchOf(sandbox, ["/bin/sh", "-c", script, "sh", command], name));
   const ended = { timed_out: false, stopped: false };
   const callOff = timer(timeMs, () => {
     ended.timed_out = true;
