@@ -9,6 +9,7 @@ import { openaiResponses } from "./openaiResponses.js";
 const CODECS: Readonly<Record<Api, Codec>> = {
   "openai-chat": openaiChat,
   "openai-responses": openaiResponses,
+  anthropic,
   gemini,
   demo,
   container,

@@ -9,7 +9,7 @@ test.each([
     { OPENAI_API_KEY: " sk-1 " },
     {
       provider: "openai",
-      api: "openai-chat",
+      api: "openai-responses",
       id: "gpt-4.1",
       baseUrl: "https://api.openai.com/v1",
       apiKey: "sk-1",
@@ -18,7 +18,24 @@ test.each([
   [
     "openai/qwen/qwen3",
     { OPENAI_BASE_URL: "http://127.0.0.1:8080/v1" },
-    { id: "qwen/qwen3", baseUrl: "http://127.0.0.1:8080/v1", apiKey: null },
+    { api: "openai-chat", id: "qwen/qwen3", baseUrl: "http://127.0.0.1:8080/v1", apiKey: null },
+  ],
+  [
+    "anthropic/claude-opus-5",
+    { ANTHROPIC_API_KEY: "sk-ant" },
+    {
+      provider: "anthropic",
+      api: "anthropic",
+      id: "claude-opus-5",
+      baseUrl: "https://api.anthropic.com",
+      apiKey: "sk-ant",
+      quirks: { midSystem: "system" },
+    },
+  ],
+  [
+    "anthropic/claude-opus-5",
+    { ANTHROPIC_BASE_URL: "http://127.0.0.1:9" },
+    { api: "anthropic", baseUrl: "http://127.0.0.1:9", apiKey: null, quirks: { midSystem: "user" } },
   ],
   [
     "openai-chat/gpt",
@@ -40,6 +57,7 @@ test.each([
   ["/x", {}, "provider/model"],
   ["openai/", {}, "provider/model"],
   ["openai/gpt", {}, "OPENAI_API_KEY="],
+  ["anthropic/claude", {}, "ANTHROPIC_API_KEY="],
   ["openai/gpt", { OPENAI_BASE_URL: "localhost:8080" }, "OPENAI_BASE_URL must be an http(s) address"],
   ["openai/gpt", { OPENAI_BASE_URL: "http://me:secret@box/v1" }, "must not hold a name or password"],
   ["demo/other", {}, "demo/demo"],
@@ -57,6 +75,9 @@ test.each([
   [{ OPENAI_API_KEY: "k" }, "openai/gpt-4.1-mini", "OPENAI_API_KEY is set"],
   [{ OPENAI_API_KEY: "k", OPENAI_MODEL: "gpt-5" }, "openai/gpt-5", "OPENAI_MODEL"],
   [{ OPENAI_BASE_URL: "http://b/v1", OPENAI_MODEL: "m" }, "openai/m", "OPENAI_BASE_URL and OPENAI_MODEL"],
+  [{ ANTHROPIC_API_KEY: "k" }, "anthropic/claude-haiku-5-5", "ANTHROPIC_API_KEY is set"],
+  [{ ANTHROPIC_API_KEY: "k", OPENAI_BASE_URL: "http://b/v1" }, "anthropic/claude-haiku-5-5", "ANTHROPIC"],
+  [{ ANTHROPIC_BASE_URL: "http://b" }, "demo/demo", "set LONGHAND_MODEL=anthropic/<its id>"],
   [{ OPENAI_BASE_URL: "http://b/v1" }, "demo/demo", "set LONGHAND_MODEL=openai/<its id>"],
 ])("with %j the model is %s", (env, name, why) => {
   expect(defaultModelName(env)).toEqual({ name, why: expect.stringContaining(why) });

@@ -1,10 +1,12 @@
+import { anthropicQuirks } from "./anthropicModel.js";
 import type { Api, Model, Price, Quirks } from "./codec.js";
 import { quirksOf } from "./quirks.js";
+import { ANTHROPIC, GOOGLE, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
 
 export type ModelOptions = {
   api: Api;
   id: string;
-  /** With its version: `http://127.0.0.1:11434/v1`. The demo needs none. */
+  /** With its version: `http://127.0.0.1:11434/v1`; Anthropic's without. The API's own when not given. */
   baseUrl?: string;
   apiKey?: string | null;
   /** As in `provider/model`; the API's usual provider when not given. */
@@ -20,33 +22,40 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** A model, or what to type so that there is one. */
 export type ResolvedModel = { ok: true; model: Model } | { ok: false; why: string };
 
-const OPENAI = "https://api.openai.com/v1";
 const OLLAMA = "http://127.0.0.1:11434/v1";
 const DEMO = "demo:";
 const DEMO_DELAY_MS = 15;
 /** What runs on one's own machine costs nothing by the token. */
 const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-/** Cheap, quick, and open to every key. */
-const DEFAULT_OPENAI_ID = "gpt-4.1-mini";
-const EXAMPLES = "openai/gpt-4.1-mini, ollama/llama3.2 or demo/demo";
+const EXAMPLES =
+  "openai/gpt-4.1-mini, anthropic/claude-haiku-5-5, google/gemini-2.5-flash, ollama/llama3.2 or demo/demo";
 
 /** A model one can call. Throws on an address that is none: that is a mistake in code, not in a setting. */
 export function model(options: ModelOptions): Model {
   const isDemo = options.api === "demo";
-  const baseUrl = isDemo ? DEMO : (options.baseUrl ?? OPENAI);
+  const vendor = vendorOf(options.api);
+  const baseUrl = isDemo ? DEMO : (options.baseUrl ?? vendor.baseUrl);
   const problem = isDemo ? null : addressProblem(baseUrl);
   if (problem) throw new TypeError(`baseUrl ${problem}`);
   return {
-    provider: options.provider ?? (isDemo ? "demo" : "openai"),
+    provider: options.provider ?? (isDemo ? "demo" : vendor.provider),
     api: options.api,
     id: options.id,
     baseUrl,
     apiKey: options.apiKey?.trim() || null,
     window: options.window ?? null,
-    quirks: quirksOf(baseUrl, options.id, options.quirks),
+    quirks: quirksOf(baseUrl, options.id, {
+      ...ownQuirks(options.api, baseUrl, options.id),
+      ...options.quirks,
+    }),
     price: options.price ?? (isDemo ? FREE : null),
     delayMs: options.delayMs ?? DEMO_DELAY_MS,
   };
+}
+
+/** What an API's own file knows about its models. */
+function ownQuirks(api: Api, baseUrl: string, id: string): Partial<Quirks> {
+  return api === "anthropic" ? anthropicQuirks(baseUrl, id) : {};
 }
 
 /** The model a `provider/model` name means, with keys and addresses from the environment. */
@@ -58,11 +67,19 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
     case "demo":
       return resolveDemo(id, env);
     case "openai":
+      return resolveVendor(OPENAI, name, id, env);
     case "openai-chat":
-      return resolveOpenai(name, id, env);
+    case "openai-responses":
+      return resolveVendor({ ...OPENAI, api: provider, elsewhere: provider }, name, id, env);
+    case "anthropic":
+      return resolveVendor(ANTHROPIC, name, id, env);
+    case "google":
+    case "gemini":
+      return resolveVendor(GOOGLE, name, id, env);
     case "ollama":
       return resolveAt(set(env, "OLLAMA_BASE_URL") ?? OLLAMA, "OLLAMA_BASE_URL", {
         provider: "ollama",
+        api: "openai-chat",
         id,
         apiKey: set(env, "OLLAMA_API_KEY"),
         price: FREE,
@@ -76,16 +93,24 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
 export function defaultModelName(env: Env): { name: string; why: string } {
   const chosen = set(env, "LONGHAND_MODEL");
   if (chosen) return { name: chosen, why: "LONGHAND_MODEL says so" };
-  const id = set(env, "OPENAI_MODEL");
-  const found = ["OPENAI_API_KEY", "OPENAI_BASE_URL"].find((key) => set(env, key));
-  if (found && id) return { name: `openai/${id}`, why: `${found} and OPENAI_MODEL are set` };
-  if (!found) return { name: "demo/demo", why: "no model is configured, so the offline demo answers" };
-  // At an address that is not OpenAI's, nobody but its owner knows which models there are.
-  if (!set(env, "OPENAI_BASE_URL"))
-    return { name: `openai/${DEFAULT_OPENAI_ID}`, why: "OPENAI_API_KEY is set" };
+  const found = VENDORS.map((vendor) => modelFrom(vendor, env)).filter((one) => one !== null);
+  const named = found.find((one) => one.name !== null);
+  if (named?.name) return { name: named.name, why: named.why };
+  return { name: "demo/demo", why: found[0]?.why ?? "no model is configured, so the offline demo answers" };
+}
+
+/** What the variables of a vendor say: nothing, a model, or an address without one. */
+function modelFrom(vendor: Vendor, env: Env): { name: string | null; why: string } | null {
+  const { provider, variables, usualId } = vendor;
+  const id = set(env, `${variables}_MODEL`);
+  const key = [`${variables}_API_KEY`, `${variables}_BASE_URL`].find((one) => set(env, one));
+  if (!key) return null;
+  if (id) return { name: `${provider}/${id}`, why: `${key} and ${variables}_MODEL are set` };
+  // At an address that is not the vendor's own, nobody but its owner knows which models there are.
+  if (!set(env, `${variables}_BASE_URL`)) return { name: `${provider}/${usualId}`, why: `${key} is set` };
   return {
-    name: "demo/demo",
-    why: "OPENAI_BASE_URL is set, but not which model to ask there: set LONGHAND_MODEL=openai/<its id>",
+    name: null,
+    why: `${variables}_BASE_URL is set, but not which model to ask there: set LONGHAND_MODEL=${provider}/<its id>`,
   };
 }
 
@@ -98,24 +123,27 @@ function resolveDemo(id: string, env: Env): ResolvedModel {
   return { ok: true, model: model({ api: "demo", id, delayMs: Number(delay) }) };
 }
 
-function resolveOpenai(name: string, id: string, env: Env): ResolvedModel {
-  const [baseUrl, apiKey] = [set(env, "OPENAI_BASE_URL"), set(env, "OPENAI_API_KEY")];
+/** A key, or an address of one's own, is enough. */
+function resolveVendor(vendor: Vendor, name: string, id: string, env: Env): ResolvedModel {
+  const { provider, variables } = vendor;
+  const [baseUrl, apiKey] = [set(env, `${variables}_BASE_URL`), set(env, `${variables}_API_KEY`)];
   if (!baseUrl && !apiKey) {
     return no(
-      `${name} needs OPENAI_API_KEY=<your key>, or OPENAI_BASE_URL=http://127.0.0.1:8080/v1 for a server of your own`,
+      `${name} needs ${variables}_API_KEY=<your key>, or ${variables}_BASE_URL=${vendor.ownServer} for a server of your own`,
     );
   }
-  return resolveAt(baseUrl ?? OPENAI, "OPENAI_BASE_URL", { provider: "openai", id, apiKey });
+  const api = baseUrl ? vendor.elsewhere : vendor.api;
+  return resolveAt(baseUrl ?? vendor.baseUrl, `${variables}_BASE_URL`, { provider, api, id, apiKey });
 }
 
 function resolveAt(
   baseUrl: string,
   variable: string,
-  options: { provider: string; id: string; apiKey: string | null; price?: Price },
+  options: { provider: string; api: Api; id: string; apiKey: string | null; price?: Price },
 ): ResolvedModel {
   const problem = addressProblem(baseUrl);
   if (problem) return no(`${variable} ${problem}`);
-  return { ok: true, model: model({ api: "openai-chat", baseUrl, ...options }) };
+  return { ok: true, model: model({ baseUrl, ...options }) };
 }
 
 function addressProblem(address: string): string | null {

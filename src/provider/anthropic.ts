@@ -1,0 +1,187 @@
+import type { SystemPart } from "../message/index.js";
+import { anthropicDecoder, anthropicWhole } from "./anthropicAnswer.js";
+import { type Spelled, spell, type WireRole } from "./anthropicMessage.js";
+import { claudeOf } from "./anthropicModel.js";
+import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
+import { inputSchema } from "./anthropicTools.js";
+import { type BlockWriter, blockWriter } from "./blocks.js";
+import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
+import { type Fitted, type FittedHistory, isBlank, type Target } from "./fitted.js";
+import { handoff } from "./handoff.js";
+import { quoteInside, toJson } from "./json.js";
+import { type IdRule, wireToolName } from "./toolCallId.js";
+
+/** Anthropic Messages, and every server that speaks it. */
+export const anthropic: Codec = {
+  encode: encodeAnthropic,
+  decoder: anthropicDecoder,
+  decodeWhole: anthropicWhole,
+};
+
+const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const IDS: IdRule = {
+  fits: /^[A-Za-z0-9_-]{1,64}$/,
+  make: (digest) => `toolu_${digest.slice(0, 32)}`,
+};
+
+/** Parameters, tools, system, messages: in the order the server caches them, what changes most often last. */
+function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
+  const given = handoff(request.messages, targetOf(model), request.origins);
+  const { history, leftOut } = signedThinking(given.messages);
+  const claude = claudeOf(model.id);
+  const maxTokens = maxTokensOf(request, claude.maxOutput);
+  const plan = planThinking(claude, request.thinking, maxTokens, history);
+  const fitting = plan.keepsLoop ? history : withoutLoopThinking(history);
+  const thinks = plan.params.thinking !== undefined && plan.params.thinking.type !== "disabled";
+  const warmth = claude.temperature && !thinks ? request.temperature : undefined;
+
+  const writer = blockWriter();
+  writer.frame("{");
+  const cached = request.cache !== false;
+  const params = {
+    model: model.id,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(cached ? { cache_control: CACHE } : {}),
+    ...(warmth === undefined ? {} : { temperature: Math.min(Math.max(warmth, 0), 1) }),
+    ...plan.params,
+  };
+  writer.add("params", toJson(params).slice(1, -1), []);
+  const renamedTools = writeTools(writer, request.tools ?? [], fitting);
+  writeSystem(writer, systemPieces(request.system, given), cached);
+  writeMessages(writer, spell(fitting, model.quirks));
+  return {
+    url: messagesUrl(model.baseUrl),
+    headers: headersOf(model),
+    body: writer.body(),
+    blocks: writer.blocks,
+    leftOut: [...given.leftOut, ...leftOut],
+    renamedTools,
+  };
+}
+
+function targetOf({ provider, api, id, quirks }: Model): Target {
+  return {
+    provider,
+    api,
+    model: id,
+    ids: IDS,
+    takes: {
+      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
+      audio: () => false,
+    },
+  };
+}
+
+/** The address is given without its version; one that has it is taken too. A query may follow. */
+function messagesUrl(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  const path = url.pathname.replace(/\/+$/, "");
+  url.pathname = path.endsWith("/v1") ? `${path}/messages` : `${path}/v1/messages`;
+  return url.href;
+}
+
+function headersOf({ apiKey }: Model): Record<string, string> {
+  const headers = {
+    "content-type": "application/json",
+    accept: "text/event-stream",
+    "anthropic-version": "2023-06-01",
+  };
+  return apiKey === null ? headers : { ...headers, "x-api-key": apiKey };
+}
+
+const CACHE = { type: "ephemeral" } as const;
+/** The API wants to be told a limit. Room for a long answer and the thinking before it. */
+const DEFAULT_MAX_TOKENS = 32_000;
+const UNKNOWN_MAX_TOKENS = 8192;
+
+function maxTokensOf({ maxTokens }: ModelRequest, maxOutput: number | null): number {
+  const wanted = maxTokens ?? (maxOutput === null ? UNKNOWN_MAX_TOKENS : DEFAULT_MAX_TOKENS);
+  return Math.max(1, Math.min(wanted, maxOutput ?? wanted));
+}
+
+/** A history with calls in it is refused without any tool; this one is there to be named, and cannot be called. */
+const NO_LONGER_TOOLS =
+  ',"tools":[{"name":"none","description":"There are no tools now.","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"}';
+
+function writeTools(
+  writer: BlockWriter,
+  tools: readonly ToolDefinition[],
+  history: readonly Fitted[],
+): Record<string, string> {
+  const renamed: Record<string, string> = {};
+  if (tools.length === 0) {
+    const called = history.some((one) => one.role === "assistant" && one.results.length > 0);
+    if (called) writer.frame(NO_LONGER_TOOLS);
+    return renamed;
+  }
+  writer.list(',"tools":[');
+  for (const { name, description, parameters } of tools) {
+    const wireName = wireToolName(name);
+    if (wireName !== name) renamed[wireName] = name;
+    const told = isBlank(description) ? { name: wireName } : { name: wireName, description };
+    writer.item(
+      { kind: "tools", sources: [{ type: "tool", id: name }] },
+      toJson({ ...told, input_schema: inputSchema(parameters) }),
+    );
+  }
+  writer.frame("]");
+  return renamed;
+}
+
+/** The operator's words first, then what opens the chat, then notices: what changes most often stands last. */
+function systemPieces(system: ModelRequest["system"], history: FittedHistory): SystemPart[] {
+  const given: SystemPart[] =
+    typeof system === "string"
+      ? [{ kind: "system", text: system, sources: [{ type: "prompt", id: "system" }] }]
+      : (system ?? []);
+  const leading = history.leading.map(({ text, from }): SystemPart => {
+    return { kind: from.kind === "notice" ? "notice" : "system", text, sources: from.sources };
+  });
+  const all = [...given, ...leading].filter((part) => !isBlank(part.text));
+  return [...all.filter((part) => part.kind === "system"), ...all.filter((part) => part.kind === "notice")];
+}
+
+/**
+ * The server caches up to the end of the messages by itself; a marker of our own stands where the notices begin,
+ * which differ from turn to turn. It is no part of the block it stands on.
+ */
+function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], cached: boolean): void {
+  if (pieces.length === 0) return;
+  const marked = cached ? pieces.findLastIndex((piece) => piece.kind === "system") : -1;
+  writer.frame(',"system":[');
+  pieces.forEach(({ kind, text, sources }, at) => {
+    writer.frame(`${at === 0 ? "" : ","}{"type":"text","text":"`);
+    writer.add(kind, quoteInside(text), sources);
+    writer.frame(at === marked ? `","cache_control":${toJson(CACHE)}}` : '"}');
+  });
+  writer.frame("]");
+}
+
+/** The API refuses a request without messages, one that begins with an answer, and one that ends with one. */
+const NOTHING_SAID = '{"role":"user","content":[{"type":"text","text":"[Nothing has been said yet.]"}]}';
+const BEGINNING =
+  '{"role":"user","content":[{"type":"text","text":"[What was said before is not shown.]"}]},';
+const GO_ON =
+  ',{"role":"user","content":[{"type":"text","text":"[Nobody has said anything since. Go on.]"}]}';
+
+/** What stands between two blocks is one frame, so that a request that only grew differs in its last frame alone. */
+function writeMessages(writer: BlockWriter, pieces: readonly Spelled[]): void {
+  let role: WireRole | null = null;
+  for (const piece of pieces) {
+    if (role === piece.role) writer.frame(",");
+    else writer.frame(role === null ? opening(piece.role) : `]},${start(piece.role)}`);
+    role = piece.role;
+    writer.add(piece.from.kind, piece.text, piece.from.sources);
+  }
+  if (role === null) writer.frame(`,"messages":[${NOTHING_SAID}]}`);
+  else writer.frame(`]}${role === "assistant" ? GO_ON : ""}]}`);
+}
+
+function opening(role: WireRole): string {
+  return `,"messages":[${role === "assistant" ? BEGINNING : ""}${start(role)}`;
+}
+
+function start(role: WireRole): string {
+  return `{"role":"${role}","content":[`;
+}

@@ -1,0 +1,68 @@
+import type { Quirks } from "./codec.js";
+
+/** What is known about a model that speaks Anthropic Messages, from its id alone. */
+export type Claude = {
+  /** How it is asked to think: not at all, with a budget of tokens, or as it sees fit. */
+  thinking: "none" | "budget" | "adaptive";
+  /** What it does when nobody mentions thinking. One that always thinks refuses to be told otherwise. */
+  unasked: "off" | "on" | "always";
+  /** Whether its thinking is left out of the answer unless it is asked for. */
+  hidesThinking: boolean;
+  /** Whether a tool loop that began with thinking must go on with it, and the other way round. */
+  strictLoops: boolean;
+  temperature: boolean;
+  /** The most tokens it can answer with; null when that is not known. */
+  maxOutput: number | null;
+  midSystem: boolean;
+};
+
+/** Other models behind this API: servers imitate its older form, and what they refuse is unknown. */
+const UNKNOWN: Claude = {
+  thinking: "budget",
+  unasked: "always",
+  hidesThinking: false,
+  strictLoops: false,
+  temperature: true,
+  maxOutput: null,
+  midSystem: false,
+};
+
+const NEW_NAME = /claude-(opus|sonnet|haiku|fable|mythos)(?:-(\d{1,2})(?:-(\d{1,2}))?(?!\d))?/;
+const OLD_NAME = /claude-(\d)(?:-(\d))?-(opus|sonnet|haiku)/;
+
+/** Families that think whatever they are told; of Opus, since 5.5. */
+const ALWAYS = new Set(["fable", "mythos"]);
+
+/** What a model of this id takes. An id that names no version is read as the newest. */
+export function claudeOf(id: string): Claude {
+  const old = OLD_NAME.exec(id);
+  const named = old ? null : NEW_NAME.exec(id);
+  if (!old && !named) return UNKNOWN;
+  const family = old?.[3] ?? named?.[1] ?? "";
+  const [major, minor] = old ? [old[1], old[2]] : [named?.[2], named?.[3]];
+  const version = major === undefined ? 99 : Number(major) + Number(minor ?? 0) / 100;
+  const always = ALWAYS.has(family) || (family === "opus" && version >= 5.05) || version > 5.05;
+  return {
+    thinking: version < 3.07 ? "none" : version < 4.06 ? "budget" : "adaptive",
+    unasked: always ? "always" : version >= 5 ? "on" : "off",
+    hidesThinking: version >= 4.07,
+    strictLoops: version < 4.06,
+    temperature: version < 4.07,
+    maxOutput: maxOutputOf(family, version),
+    midSystem: (family === "opus" && version >= 4.08) || (ALWAYS.has(family) && version >= 5),
+  };
+}
+
+function maxOutputOf(family: string, version: number): number {
+  if (version < 3.05) return 4096;
+  if (version < 3.07) return 8192;
+  if (family === "opus" && version >= 4 && version < 4.05) return 32_000;
+  return version < 4.06 ? 64_000 : 128_000;
+}
+
+/** Where a system message may stand in the middle is known of Anthropic's own servers alone. */
+export function anthropicQuirks(baseUrl: string, id: string): Partial<Quirks> {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
+  const ours = /(^|\.)anthropic\.com$/.test(host);
+  return { midSystem: ours && claudeOf(id).midSystem ? "system" : "user" };
+}

@@ -1,0 +1,113 @@
+import type { LeftOut } from "../message/index.js";
+import type { Claude } from "./anthropicModel.js";
+import type { ModelRequest } from "./codec.js";
+import { type Fitted, isBlank } from "./fitted.js";
+import { leaveOut } from "./origin.js";
+
+type Assistant = Extract<Fitted, { role: "assistant" }>;
+type Part = Assistant["parts"][number];
+
+/**
+ * Answers with the thinking the API takes back: signed, and followed by something. What has no signature is text by
+ * now; an answer that had nothing else is left out.
+ */
+export function signedThinking(history: readonly Fitted[]): { history: Fitted[]; leftOut: LeftOut[] } {
+  const leftOut: LeftOut[] = [];
+  const fitted = history.flatMap((one): Fitted[] => {
+    if (one.role !== "assistant") return [one];
+    const parts = one.parts.flatMap(asTaken);
+    while (parts.at(-1)?.type === "thinking") parts.pop();
+    if (parts.length > 0) return [{ ...one, parts }];
+    leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
+    return [];
+  });
+  return { history: fitted, leftOut };
+}
+
+function asTaken(part: Part): Part[] {
+  if (part.type === "text") return isBlank(part.text) ? [] : [part];
+  if (part.type !== "thinking" || part.thinking.signature !== "") return [part];
+  const { content, redacted } = part.thinking;
+  return isBlank(content) || redacted ? [] : [{ type: "text", text: content }];
+}
+
+/** How a request asks for thinking. */
+export type ThinkingPlan = {
+  /** The fields of the body that say so. */
+  params: {
+    thinking?: { type: string; budget_tokens?: number; display?: string };
+    output_config?: { effort: string };
+  };
+  /** Whether the thinking of the unfinished tool loop may go back. */
+  keepsLoop: boolean;
+};
+
+const BUDGET = { low: 2048, medium: 8192, high: 16_384 } as const;
+const LEAST_BUDGET = 1024;
+
+/**
+ * Decides about thinking. The API refuses a loop of tool calls that began with thinking and goes on without it, and,
+ * on older models, one that began without and goes on with it; so where nobody said, what was begun is kept up.
+ */
+export function planThinking(
+  claude: Claude,
+  asked: ModelRequest["thinking"],
+  maxTokens: number,
+  history: readonly Fitted[],
+): ThinkingPlan {
+  const loop = openLoop(history);
+  const begun = claude.unasked === "off" && loop.some(hasThinking);
+  const wanted = asked ?? (begun ? "low" : undefined);
+  if (wanted === undefined || wanted === "off") return unasked(claude, wanted);
+  switch (claude.thinking) {
+    case "none":
+      return unasked(claude, "off");
+    case "adaptive": {
+      const thinking = { type: "adaptive", ...(claude.hidesThinking ? { display: "summarized" } : {}) };
+      const effort = asked === undefined ? {} : { output_config: { effort: wanted } };
+      return { params: { thinking, ...effort }, keepsLoop: true };
+    }
+    case "budget": {
+      const budget = Math.min(BUDGET[wanted], maxTokens - LEAST_BUDGET);
+      const tooLate = claude.strictLoops && loop[0] !== undefined && loop[0].parts[0]?.type !== "thinking";
+      if (budget < LEAST_BUDGET || tooLate) return unasked(claude, "off");
+      return { params: { thinking: { type: "enabled", budget_tokens: budget } }, keepsLoop: true };
+    }
+  }
+}
+
+function unasked(claude: Claude, wanted: "off" | undefined): ThinkingPlan {
+  switch (claude.unasked) {
+    case "off":
+      return { params: {}, keepsLoop: false };
+    case "on":
+      return wanted === "off"
+        ? { params: { thinking: { type: "disabled" } }, keepsLoop: false }
+        : { params: {}, keepsLoop: true };
+    case "always": {
+      const least = wanted === "off" && claude.thinking === "adaptive";
+      return { params: least ? { output_config: { effort: "low" } } : {}, keepsLoop: true };
+    }
+  }
+}
+
+/** The answers since a person last spoke, if the last of them called tools and the model is to go on. */
+function openLoop(history: readonly Fitted[]): Assistant[] {
+  const last = history.findLastIndex((one) => one.role === "assistant");
+  const before = history.slice(0, last + 1).findLastIndex((one) => one.role !== "assistant");
+  const loop = history.slice(before + 1, last + 1).filter((one) => one.role === "assistant");
+  return loop.at(-1)?.results.length ? loop : [];
+}
+
+function hasThinking({ parts }: Assistant): boolean {
+  return parts.some((part) => part.type === "thinking");
+}
+
+/** The history without the thinking of its unfinished loop. */
+export function withoutLoopThinking(history: readonly Fitted[]): Fitted[] {
+  const loop = new Set<Fitted>(openLoop(history));
+  return history.map((one) => {
+    if (one.role !== "assistant" || !loop.has(one)) return one;
+    return { ...one, parts: one.parts.filter((part) => part.type !== "thinking") };
+  });
+}
