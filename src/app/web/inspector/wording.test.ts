@@ -16,12 +16,24 @@ test("what a person said reads as they said it, in every API's spelling", () => 
     read({ type: "message", role: "user", content: [{ type: "input_text", text: "[Ash]: hi\nthere" }] }),
   ).toEqual(said);
   expect(read({ role: "user", parts: [{ text: "[Ash]: hi\nthere" }] })).toEqual(said);
+  const told = {
+    role: "user",
+    id: "m",
+    timestamp: 1,
+    contents: [{ type: "text", content: "[Ash]: hi\nthere" }],
+  };
+  expect(read(told)).toEqual(said);
 });
 
 test("thoughts and tool calls are told apart, in every API's spelling", () => {
   const said = ["thinking: hm", 'tool: clock {"zone":"UTC"}'];
   const input = { zone: "UTC" };
   const text = JSON.stringify(input);
+  const contents = [
+    { type: "thinking", content: "hm", signature: "s" },
+    { type: "tool_call", id: "1", name: "clock", args: input },
+  ];
+  expect(read({ role: "assistant", contents })).toEqual(["assistant", ...said]);
   expect(
     read({
       role: "assistant",

@@ -53,10 +53,11 @@ const BOOKKEEPING = new Set([
   "tool_call_id",
   "status",
   "index",
+  "timestamp",
   "cache_control",
 ]);
 /** Keys of a message that hold its parts, in the order in which they were said. */
-const PARTS = ["reasoning_content", "reasoning_details", "content", "parts", "tool_calls"];
+const PARTS = ["reasoning_content", "reasoning_details", "content", "contents", "parts", "tool_calls"];
 
 function messageOf(value: Fields): Wording {
   if (typeof value.role !== "string") return { role: null, passages: partOf(value) };
@@ -83,11 +84,14 @@ function partOf(part: Json): Passage[] {
 }
 
 function textOf(part: Fields): Passage[] | null {
-  return typeof part.text === "string" ? [words(part.text)] : null;
+  if (typeof part.text === "string") return [words(part.text)];
+  // A container is told messages as they are kept here.
+  return part.type === "text" && typeof part.content === "string" ? [words(part.content)] : null;
 }
 
 function thoughtOf(part: Fields): Passage[] | null {
   if (typeof part.thinking === "string") return [thought(part.thinking)];
+  if (part.type === "thinking" && typeof part.content === "string") return [thought(part.content)];
   if (typeof part.text === "string" && part.thought === true) return [thought(part.text)];
   if (part.type === "reasoning" && Array.isArray(part.summary)) return partsOf(part.summary, true);
   const inner = isFields(part.reasoningContent) ? part.reasoningContent.reasoningText : undefined;

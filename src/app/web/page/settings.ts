@@ -6,7 +6,7 @@ export function settingsInWords(chat: Chat, serverModel: string | null): (readon
   return [
     ["answers", answers(chat)],
     ["may call it", people(chat.allow)],
-    ["is read", chat.read === "*" ? "everyone" : `only ${people(chat.read)}`],
+    ["is read", people(chat.read)],
     [
       "bots",
       chat.allow_bots
