@@ -40,7 +40,8 @@ export function brokenRules(body: string, switches: RuleSwitches = {}): string[]
   return [...broken, ...pairingRules(messages.filter(isRecord), switches.ids ?? /^.{1,40}$/su)];
 }
 
-function loneSurrogates(value: unknown): string[] {
+/** Half characters anywhere in a body, which no server can read. */
+export function loneSurrogates(value: unknown): string[] {
   if (typeof value === "string") return /\p{Surrogate}/u.test(value) ? ["a lone surrogate"] : [];
   if (Array.isArray(value)) return value.flatMap(loneSurrogates);
   return isRecord(value)

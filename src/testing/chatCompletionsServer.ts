@@ -1,32 +1,12 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { brokenRules, type RuleSwitches } from "./chatCompletionsRules.js";
+import { type ScriptedServer, type ServerScript, startScriptedServer } from "./scriptedServer.js";
 
-/** What the server is to do with the next request. */
-export type ServerScript = {
-  status?: number;
-  headers?: Record<string, string>;
-  /** The bytes of the answer. */
-  body: string | Uint8Array;
-  /** Send only so many of them. */
-  cutAt?: number;
-  /** What to do after the last byte: end well, break the connection, or fall silent. */
-  ending?: "end" | "reset" | "silence";
-  /** Wait with the headers for ever. */
-  mute?: boolean;
-  /** Bytes per write; everything at once when not given. */
-  writeSize?: number;
-};
-
-export type ReceivedRequest = { url: string; headers: IncomingHttpHeaders; body: Buffer };
+export type { ReceivedRequest, ServerScript } from "./scriptedServer.js";
 
 /** A Chat Completions server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
-export type ChatCompletionsServer = {
+export type ChatCompletionsServer = ScriptedServer & {
   /** With `/v1`. */
   baseUrl: string;
-  requests: ReceivedRequest[];
-  /** What to answer; given to every request until changed. */
-  script: ServerScript;
-  close(): Promise<void>;
 };
 
 /** A stream as the API sends it. */
@@ -52,47 +32,15 @@ const HELLO = eventStream([chunk({ role: "assistant", content: "Hello" }), chunk
 export async function startChatCompletionsServer(
   switches: RuleSwitches = {},
 ): Promise<ChatCompletionsServer> {
-  const requests: ReceivedRequest[] = [];
-  const started = { baseUrl: "", requests, script: { body: HELLO } as ServerScript, close: async () => {} };
-  const server = createServer(async (request, response) => {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(Buffer.from(piece));
-    const body = Buffer.concat(pieces);
-    requests.push({ url: request.url ?? "", headers: request.headers, body });
+  const server = await startScriptedServer({ body: HELLO }, ({ url, body }) => {
+    if (url !== "/v1/chat/completions") return refuse(404, "not_found", `no ${url} here`);
     const broken = brokenRules(body.toString("utf8"), switches);
-    if (request.url !== "/v1/chat/completions")
-      return refuse(response, 404, "not_found", `no ${request.url} here`);
-    if (broken.length > 0) return refuse(response, 400, "invalid_request_error", broken.join("; "));
-    return answer(response, started.script);
+    return broken.length > 0 ? refuse(400, "invalid_request_error", broken.join("; ")) : null;
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server has no port");
-  started.baseUrl = `http://127.0.0.1:${address.port}/v1`;
-  started.close = () =>
-    new Promise((resolve) => {
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
-  return started;
+  return Object.assign(server, { baseUrl: `${server.origin}/v1` });
 }
 
-function refuse(response: ServerResponse, status: number, code: string, message: string): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify({ error: { message, type: "invalid_request_error", code } }));
-}
-
-async function answer(response: ServerResponse, script: ServerScript): Promise<void> {
-  if (script.mute) return;
-  const all = typeof script.body === "string" ? Buffer.from(script.body) : script.body;
-  const bytes = all.subarray(0, script.cutAt ?? all.length);
-  const size = script.writeSize ?? (bytes.length || 1);
-  response.writeHead(script.status ?? 200, { "content-type": "text/event-stream", ...script.headers });
-  response.flushHeaders();
-  for (let at = 0; at < bytes.length; at += size) {
-    await new Promise<void>((resolve) => response.write(bytes.subarray(at, at + size), () => resolve()));
-  }
-  if (script.ending === "silence") return;
-  if (script.ending === "reset") response.destroy();
-  else response.end();
+function refuse(status: number, code: string, message: string): ServerScript {
+  const body = JSON.stringify({ error: { message, type: "invalid_request_error", code } });
+  return { status, headers: { "content-type": "application/json" }, body };
 }
