@@ -45,6 +45,11 @@ export async function fetchAttachments(
   }));
 }
 
+/** Is everything the message points to here, or known not to be had? */
+export function isFetched(row: MessageRow): boolean {
+  return waitingOf(row).length === 0;
+}
+
 /** Of a deleted message nothing is fetched: no turn will use it. */
 function waitingOf(row: MessageRow): Waiting[] {
   if (row.deleted_at !== null) return [];

@@ -14,7 +14,7 @@ import {
 import type { CommitResult, Fact, Inbound, NewMessage, Work } from "../store/store.js";
 import { type Admitted, admit } from "./admission.js";
 import { admissionFacts } from "./admissionFacts.js";
-import type { Origin } from "./broadcast.js";
+import { type Origin, platformThread } from "./broadcast.js";
 import { overBudget, payerOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
@@ -137,7 +137,25 @@ async function admission(hall: Hall, chat: Chat, arrival: Arrival, origin: Origi
   const sender = metadata.sender_id;
   const isPersonal = chat.budget.usd_per_person_per_day !== null;
   const spent = await overBudget(hall, chat, isPersonal ? await payerOf(hall, sender) : `sender:${sender}`);
-  return spent === null ? admitted : admit(body.content, metadata, chat, { ...facts, overBudget: spent });
+  if (spent === null) return admitted;
+  const refused = admit(body.content, metadata, chat, { ...facts, overBudget: spent });
+  return { ...refused, isFirst: !(await wasTold(hall, chat.jid, spent)) };
+}
+
+const TOLD_AGAIN_AFTER_MS = 6 * 3600_000;
+
+/** Were people told of this limit lately? Every refused message has its outcome; the news is told once. */
+async function wasTold(hall: Hall, chatJid: string, limit: string): Promise<boolean> {
+  const rows = await hall.store.read.messages({
+    chat_jid: chatJid,
+    after_seq: null,
+    before_seq: Number.MAX_SAFE_INTEGER,
+    limit: 20,
+    message_type: "host",
+    sender: "host",
+    since: iso(hall.clock.now() - TOLD_AGAIN_AFTER_MS),
+  });
+  return rows.some((row) => row.metadata.refused === limit);
 }
 
 /** A command is told to the host, and what was refused reaches no model; what only lacked money may be read later. */
@@ -199,13 +217,18 @@ function factsOf(
     facts.push({ type: "work", work: turnWork(hall, row, quiet) });
   }
   const news = newsOf(chat, admitted);
-  return news === null ? facts : [...facts, ...hall.hostMessages.facts(chat, news)];
+  if (news === null) return facts;
+  return [
+    ...facts,
+    ...hall.hostMessages.facts(chat, news, { refused: admitted.detail }, null, platformThread(row)),
+  ];
 }
 
 /** What people are told at once about a message that gets no answer. */
 function newsOf(chat: Chat, { reason, detail, isFirst }: Admitted): string | null {
+  if (!isFirst) return null;
   if (reason === "over_budget") return `Not answered: ${detail}.`;
-  if (reason !== "loop_guard" || !isFirst) return null;
+  if (reason !== "loop_guard") return null;
   return `Bots wrote ${chat.loop_limit} messages in a row here; they are not answered until a person writes.`;
 }
 

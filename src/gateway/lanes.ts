@@ -42,11 +42,15 @@ export class Lanes {
     this.lookAgain = true;
     if (this.looking || this.stopped) return;
     this.looking = true;
-    void this.look().finally(() => {
-      this.looking = false;
-      // A wake-up between the last look and here must not wait for the net.
-      if (this.lookAgain) this.wake();
-    });
+    void this.look()
+      .catch((error: unknown) =>
+        this.hall.log("error", "work.not_looked_for", { kind: this.kind, why: String(error) }),
+      )
+      .finally(() => {
+        this.looking = false;
+        // A wake-up between the last look and here must not wait for the net.
+        if (this.lookAgain) this.wake();
+      });
   }
 
   /** Lets running lanes finish for a while, then interrupts them; what is unfinished is taken up after the next start. */

@@ -1,9 +1,10 @@
 import type { Channel, OutgoingMessage, SendResult } from "../channel/channel.js";
-import type { Binding, Delivery, MessageRow } from "../message/index.js";
+import type { Binding, Chat, Delivery, MessageRow } from "../message/index.js";
 import type { Claim, Fact, Work } from "../store/store.js";
 import { type Clock, iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
+import { isTooOld } from "./placement.js";
 import { outgoingText } from "./present.js";
 import { expectCommitted, leaseOf } from "./turnState.js";
 
@@ -16,6 +17,7 @@ const PATIENCE_MS = 30_000;
 /** What is older than this is not tried again, so that a lane always flows again. */
 const DEADLINE_MS = 24 * 3600_000;
 const TOO_OLD = "older than a day";
+const TOO_LATE = "older than the chat wants an answer to be";
 
 /** What came of a piece of work: the lane goes on, it waits, or the delivery was moved elsewhere meanwhile. */
 type Step = "flows" | "waits" | "moved";
@@ -65,7 +67,7 @@ export class Outbox {
       return "flows";
     }
     const settle = (from: Delivery, to: Delivery) => this.settle(claim, work, last, from, to, row);
-    const givenUp = this.givenUp(delivery, row);
+    const givenUp = this.givenUp(delivery, row, await hall.chats.byJid(row.chat_jid));
     if (givenUp) return settle(delivery, givenUp);
     const channel = hall.channels.get(delivery.channel);
     // Nothing was tried, so nothing is counted, and what may have arrived earlier may still have.
@@ -132,9 +134,12 @@ export class Outbox {
   }
 
   /** What is not to be tried at all. A first try, or one the operator asked for, is made at any age. */
-  private givenUp(delivery: Delivery, row: MessageRow): Delivery | null {
+  private givenUp(delivery: Delivery, row: MessageRow, chat: Chat | null): Delivery | null {
     if (row.deleted_at)
       return { ...delivery, state: "skipped", reason: "deleted before it was sent", retry_at: null };
+    const made = Date.parse(delivery.created_at);
+    if (chat && row.sender === "bot" && isTooOld(made, chat, this.hall.clock.now()))
+      return { ...delivery, state: "expired", reason: TOO_LATE, retry_at: null };
     const tried = delivery.state === "retry" || delivery.state === "unknown";
     if (tried && this.isTooOld(delivery))
       return { ...delivery, state: "expired", reason: TOO_OLD, retry_at: null };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Chat, chatWithDefaults, type MessageRow } from "../message/index.js";
 import type { Inbound } from "../store/store.js";
 import { parseCommand } from "./commandWords.js";
-import { interrupts, nextJob, steering } from "./placement.js";
+import { interrupts, placeNext, steering } from "./placement.js";
 import { readPrefix } from "./prefix.js";
 import { newRow } from "./rows.js";
 import { type AnswerPiece, isAnswer, type Piece } from "./waiting.js";
@@ -66,13 +66,13 @@ function lane(...said: (string | [string, Said])[]): Piece[] {
 
 const BURSTS = { quiet_ms: 400 };
 
-/** What happens next, in short: the kind of job and the messages it is about. */
+/** What happens next, in short: the kind and the messages it is about. */
 function next(pieces: Piece[], settings: Partial<Chat> = {}, now = NOW): string {
-  const job = nextJob(pieces, chatOf(settings), { steady: now, now });
-  if (job === null) return "nothing";
-  const about = job.type === "command" ? [job.piece] : job.pieces;
+  const next = placeNext(pieces, chatOf(settings), { steady: now, now });
+  if (next === null) return "nothing";
+  const about = next.type === "command" ? [next.piece] : next.pieces;
   const words = about.map(({ work }) => work.id).join(" + ");
-  return job.type === "wait" ? `wait ${job.until - now} for ${words}` : `${job.type} ${words}`;
+  return next.type === "wait" ? `wait ${next.until - now} for ${words}` : `${next.type} ${words}`;
 }
 
 describe("what comes next when nothing runs", () => {

@@ -4,7 +4,7 @@ import type { Command } from "./commandWords.js";
 import { type AnswerPiece, type CommandPiece, isAnswer, isCommand, type Piece } from "./waiting.js";
 
 /** What whoever holds a chat's lane does next. */
-export type Job =
+export type Placement =
   /** One turn for these messages, in order; the newest of them gets the answer. */
   | { type: "turn"; pieces: AnswerPiece[] }
   | { type: "command"; piece: CommandPiece }
@@ -28,10 +28,10 @@ export type Moment = {
 };
 
 /**
- * The next job of a lane in which nothing runs, from what waits there. By rule, whatever the timing: the first piece
+ * What to do next in a lane in which nothing runs, from what waits there. By rule, whatever the timing: the first piece
  * that is due decides, and takes along what the chat's settings say belongs to it. Null when nothing is due.
  */
-export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): Job | null {
+export function placeNext(pieces: readonly Piece[], chat: Chat, moment: Moment): Placement | null {
   const first = pieces.find(({ work }) => work.run_at <= moment.steady);
   if (!first) return null;
   const before = aheadOf(first, pieces);
@@ -55,13 +55,12 @@ export function nextJob(pieces: readonly Piece[], chat: Chat, moment: Moment): J
 }
 
 /**
- * What is not due and comes first all the same: what is tried again keeps its place, and a command that changes the
- * branch waits for what was said before it.
+ * What is not due and comes first all the same: first come, first served, also where somebody is waited for to go on, or
+ * something is tried again. Only commands that want to know something, or to stop, go ahead.
  */
 function aheadOf(first: Piece, pieces: readonly Piece[]): AnswerPiece[] {
   if (isCommand(first) && isAnsweredAtOnce(first.asked.command)) return [];
-  const before = pieces.slice(0, pieces.indexOf(first)).filter(isAnswer);
-  return isCommand(first) ? before : before.filter(({ work }) => work.attempts > 0);
+  return pieces.slice(0, pieces.indexOf(first)).filter(isAnswer);
 }
 
 /** Messages of which each came before the quiet after the one before it was over. */
@@ -89,12 +88,14 @@ function collects({ while_busy }: Chat): boolean {
   return while_busy === "collect" || while_busy === "interrupt";
 }
 
-/** Has it waited longer than the chat wants an answer to be late? */
-export /** Messages from before it was kept when they came (0) do not expire. */
-function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
-  const { received_at } = asked.inbound;
-  if (chat.expire_after_s === null || received_at === 0) return false;
-  return now - received_at > chat.expire_after_s * 1000;
+/** Has it waited longer than the chat wants an answer to be late? Not if nobody kept when it came (0). */
+export function isExpired({ asked }: AnswerPiece, chat: Chat, now: number): boolean {
+  return isTooOld(asked.inbound.received_at, chat, now);
+}
+
+/** Is it longer ago than the chat wants an answer to be late? */
+export function isTooOld(at: number, { expire_after_s }: Chat, now: number): boolean {
+  return expire_after_s !== null && at !== 0 && now - at > expire_after_s * 1000;
 }
 
 /** Does this message join the running turn at its next boundary? */
@@ -132,9 +133,10 @@ export type Running = {
 };
 
 /** May this message cut the running turn short? */
-export function interrupts({ asked }: AnswerPiece, chat: Chat, running: Running): boolean {
+export function interrupts({ work, asked }: AnswerPiece, chat: Chat, running: Running): boolean {
   if (chat.while_busy !== "interrupt" || asked.prefix !== null) return false;
   if (running.interruptions >= MOST_INTERRUPTIONS) return false;
+  if (whyNotWanted({ work, asked }, chat) !== null) return false;
   return running.startedBy.has(asked.message.sender) || isOwner(asked.message);
 }
 

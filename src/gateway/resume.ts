@@ -27,6 +27,8 @@ export type TakenUp = {
   unfinished: UnfinishedBatch | null;
   /** What its calls had used by then. */
   used: Usage | null;
+  /** How many of its messages, from the first, had their answer. */
+  answered: number;
 };
 
 /**
@@ -43,7 +45,28 @@ export async function takeUp(hall: Hall, state: TurnState): Promise<TakenUp> {
     facts: [...cut.facts, ...chain.facts],
     unfinished: await unfinishedBatch(hall, written),
     used: await usedSoFar(hall, turn),
+    answered: await answeredSoFar(hall, state, written),
   };
+}
+
+/** Those that stand on the path before the turn's last whole answer. */
+async function answeredSoFar(
+  hall: Hall,
+  { chat, turn, head, members }: TurnState,
+  written: readonly MessageRow[],
+): Promise<number> {
+  const path = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
+  const withTools = new Set(written.filter((row) => row.sender === "tool_use").map((row) => row.call_id));
+  const last = path.findLastIndex(
+    ({ message }) =>
+      message?.turn_id === turn.id &&
+      message.sender === "bot" &&
+      message.metadata.cut !== true &&
+      !withTools.has(message.call_id),
+  );
+  const before = new Set(path.slice(0, Math.max(last, 0)).map(({ message_id }) => message_id));
+  const open = members.findIndex(({ message }) => !before.has(message.id));
+  return open === -1 ? members.length : open;
 }
 
 async function usedSoFar(hall: Hall, { chat_jid, id }: Turn): Promise<Usage | null> {

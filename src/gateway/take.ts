@@ -1,7 +1,7 @@
 import { type PathEntry, takeMessages } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Entry, Fact, NewMessage } from "../store/store.js";
-import { fetchAttachments } from "./attachments.js";
+import { fetchAttachments, isFetched } from "./attachments.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import type { Member, TurnState } from "./turnState.js";
@@ -91,12 +91,19 @@ async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): P
   return null;
 }
 
-/** What was said meanwhile, then the messages themselves, in the order they came. Files they point to are fetched first. */
+type TakingOptions = {
+  spokenAt?: string | undefined;
+  untaken?: Untaken | undefined;
+  /** Fetch first what messages point to; otherwise those whose files are not here yet are not taken now. */
+  fetches?: boolean;
+};
+
+/** What was said meanwhile, then the messages themselves, in the order they came. */
 export async function takeForTurn(
   hall: Hall,
   state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
   members: readonly Member[],
-  { spokenAt, untaken }: { spokenAt?: string | undefined; untaken?: Untaken | undefined } = {},
+  { spokenAt, untaken, fetches = true }: TakingOptions = {},
 ): Promise<Taking> {
   const { chat, turn, claim } = state;
   const own = new Set(members.map(({ message }) => message.id));
@@ -105,7 +112,8 @@ export async function takeForTurn(
   const meanwhile = rows.filter((row) => !own.has(row.id) && !waiting.has(row.id));
   // A message that an earlier try of a turn put on the tree is there already.
   const newOnes = rows.filter((row) => own.has(row.id));
-  const fetched = await fetchAttachments(hall, [...meanwhile, ...newOnes], claim);
+  const all = [...meanwhile, ...newOnes];
+  const fetched = fetches ? await fetchAttachments(hall, all, claim) : all.filter(isFetched);
   const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt };
   return take(hall, place, fetched);
 }

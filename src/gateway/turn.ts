@@ -72,8 +72,9 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
 
 /** What ends the lane's work ends the turn. */
 function follow(signal: AbortSignal, stop: AbortController): void {
-  if (signal.aborted) return stop.abort(signal.reason);
-  signal.addEventListener("abort", () => stop.abort(signal.reason), { once: true });
+  const end = () => stop.abort(signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
 }
 
 /** By the agent in this process, or by one outside it. */
@@ -136,7 +137,13 @@ async function cannotAnswer(
 ): Promise<void> {
   const { lane, fence } = claim;
   const facts = [
-    ...hall.hostMessages.facts(chat, `The assistant cannot answer: ${why}`),
+    ...hall.hostMessages.facts(
+      chat,
+      `The assistant cannot answer: ${why}`,
+      {},
+      left?.id ?? null,
+      members[0] ? platformThread(members[0].message) : null,
+    ),
     ...members.map(({ message }) => outcomeFact(hall, message, "failed", why, left?.id ?? null)),
     ...(left ? await closeTurn(hall, left, "failed", chat.assistant_name) : []),
   ];
@@ -186,15 +193,15 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
-    const { unfinished, used } = opening;
-    return { state: { ...state, head: opening.head }, unfinished, used };
+    const { unfinished, used, answered } = opening;
+    return { state: { ...state, head: opening.head, answered }, unfinished, used };
   }
 }
 
 async function start(hall: Hall, state: TurnState, untaken: Untaken | undefined) {
   const taking = await takeForTurn(hall, state, state.members, { untaken });
   const started: Fact = { type: "turn_started", turn: state.turn };
-  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, used: null };
+  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, used: null, answered: 0 };
 }
 
 async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {

@@ -7,7 +7,7 @@ import { outcomeFact, type TurnState } from "./turnState.js";
 
 /** How a turn ends, and what becomes of its messages. */
 export type Ending = {
-  outcome: "answered" | "stopped" | "superseded" | "over_budget" | "failed";
+  outcome: "answered" | "stopped" | "superseded" | "over_budget" | "expired" | "failed";
   reason: string;
 };
 
@@ -15,8 +15,9 @@ export type Ending = {
 export function endingFacts(hall: Hall, state: TurnState, ending: Ending, usage: Usage | null): Fact[] {
   const { turn, chat, members } = state;
   const at = iso(hall.clock.now());
+  const figures: Fact[] = usage ? [{ type: "message", message: resultMeta(hall, state, usage) }] : [];
   return [
-    ...(usage ? [{ type: "message", message: resultMeta(hall, state, usage) } as Fact] : []),
+    ...figures,
     ...members.map(({ message }, index) => {
       // What happens to those who joined later does not take an answer back.
       const own: Ending = index < state.answered ? { outcome: "answered", reason: state.why } : ending;
@@ -35,6 +36,8 @@ function outcomeOfMember(message: MessageRow, { trigger }: TurnState, { outcome 
 function statusOf({ outcome }: Ending): Exclude<TurnStatus, "running"> {
   switch (outcome) {
     case "answered":
+      return "ended";
+    case "expired":
       return "ended";
     case "over_budget":
       return "failed";

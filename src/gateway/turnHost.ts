@@ -12,6 +12,7 @@ import type { PathEntry } from "../context/index.js";
 import {
   type AssistantMessage,
   type CallEnvelope,
+  type Chat,
   type LeftOut,
   rowOfToolResult,
   rowsOfAssistant,
@@ -19,9 +20,11 @@ import {
 } from "../message/index.js";
 import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
+import { isFetched } from "./attachments.js";
 import type { Hall } from "./hall.js";
 import { Partials } from "./partials.js";
-import { steering } from "./placement.js";
+import { withPeople } from "./people.js";
+import { isExpired, isTooOld, steering } from "./placement.js";
 import { blocksOf, endedCall, type PreviousRequest, receiptFact } from "./receipts.js";
 import { newRow } from "./rows.js";
 import {
@@ -45,7 +48,7 @@ import {
   type TurnState,
 } from "./turnState.js";
 import type { TurnWatch } from "./turnWatch.js";
-import { type AnswerPiece, waitingPieces } from "./waiting.js";
+import { type AnswerPiece, memberOf, waitingPieces } from "./waiting.js";
 import { hostRowsSince, readWindow, requestOf } from "./window.js";
 
 /** A turn that people keep talking into comes to an end all the same; what is said after that is the next turn. */
@@ -85,6 +88,7 @@ export class TurnHost implements AgentHost {
     const { hall, state } = this;
     const model = this.modelOf(choice);
     if (!model) return null;
+    state.chat = await this.chatNow();
     const window = await readWindow(hall, state.chat, state.head);
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
     const { request, leftOut } = requestOf(hall, state.chat, window, state.notices, state.turn.id);
@@ -157,7 +161,7 @@ export class TurnHost implements AgentHost {
     const rows = answer.rows.map((row) => newRow({ ...row, metadata: { ...row.metadata, ...cut } }));
     const failed = envelope.status !== "ok" && envelope.status !== "aborted";
     const ended: Fact = { type: "call_ended", call: envelope, leftovers: answer.leftovers };
-    const deliveries = failed ? [] : rows.flatMap((row) => this.deliveries(row));
+    const deliveries = failed || (last && this.isLate()) ? [] : rows.flatMap((row) => this.deliveries(row));
     const facts = [ended, ...deliveries, ...(await this.paid(call, message))];
     // Between a tool call and its result nobody joins.
     const verdict = await this.close(rows, facts, { last, mayJoin: last });
@@ -243,7 +247,7 @@ export class TurnHost implements AgentHost {
     { last, mayJoin }: { last: boolean; mayJoin: boolean },
   ): Promise<Verdict> {
     const pieces = mayJoin && !this.state.signal.aborted ? await this.joining(last) : [];
-    const joined = pieces.map(({ work, asked }): Member => ({ work, message: asked.message }));
+    const joined = pieces.map(memberOf);
     const answered = last ? this.state.members.length : this.state.answered;
     await this.append(rows, facts, joined, last && joined.length === 0);
     this.state.answered = answered;
@@ -251,12 +255,26 @@ export class TurnHost implements AgentHost {
     return last ? "end" : "go_on";
   }
 
+  /** The chat with who may speak in it and be read as of now; the rest stays as it was when the turn began. */
+  private async chatNow(): Promise<Chat> {
+    const { hall, state } = this;
+    const registered = await hall.chats.byJid(state.chat.jid);
+    if (!registered) return state.chat;
+    const { allow, read } = await withPeople(hall, registered);
+    return { ...state.chat, allow, read };
+  }
+
   /** The messages that join the turn at this boundary. */
   private async joining(last: boolean): Promise<AnswerPiece[]> {
     const { hall, state } = this;
     if (last && this.joinedAfterAnswers >= MOST_JOINED_AFTER_ANSWERS) return [];
     const members = new Set(state.members.map(({ work }) => work.id));
-    const pieces = steering(await waitingPieces(hall, state.chat, state.claim.lane, members), state.chat);
+    state.chat = await this.chatNow();
+    const waiting = await waitingPieces(hall, state.chat, state.claim.lane, members);
+    const now = hall.clock.now();
+    const pieces = steering(waiting, state.chat).filter(
+      (piece) => isFetched(piece.asked.message) && !isExpired(piece, state.chat, now),
+    );
     if (last && pieces.length > 0) this.joinedAfterAnswers++;
     return pieces;
   }
@@ -273,13 +291,15 @@ export class TurnHost implements AgentHost {
     final: boolean,
   ): Promise<void> {
     const { hall, state } = this;
-    const ending = final ? this.ending({ outcome: "answered", reason: state.why }) : [];
+    const ending = final
+      ? this.ending(this.isLate() ? TOO_LATE : { outcome: "answered", reason: state.why })
+      : [];
     for (let tries = 0; ; tries++) {
       const chain = chainEntries(hall, state, rows);
       const place = { ...state, head: chain.head };
       const taking =
         joined.length > 0
-          ? await takeForTurn(hall, place, joined, { spokenAt: rows.at(-1)?.timestamp })
+          ? await takeForTurn(hall, place, joined, { spokenAt: rows.at(-1)?.timestamp, fetches: false })
           : null;
       const facts = [...chain.facts, ...more, ...(taking?.facts ?? []), ...ending];
       const head = headOf(state);
@@ -326,6 +346,13 @@ export class TurnHost implements AgentHost {
     this.hall.log("info", event, { chat: chat.jid, turn: turn.id, call: callId, trace: trigger.id, ...more });
   }
 
+  /** Is the answer older than the chat wants one to be? Nobody is sent it then; it stays in the chat. */
+  private isLate(): boolean {
+    const { chat, members } = this.state;
+    const newest = Math.max(...members.map(({ receivedAt }) => receivedAt));
+    return isTooOld(newest, chat, this.hall.clock.now());
+  }
+
   private modelOf(choice: ModelChoice) {
     return choice === "model" ? this.state.model : this.state.fallback;
   }
@@ -369,6 +396,8 @@ export class TurnHost implements AgentHost {
     });
   }
 }
+
+const TOO_LATE: Ending = { outcome: "expired", reason: "the answer came too late to be sent" };
 
 /** Of what was said to a container, the line that holds the whole conversation: the first of its turn. */
 async function firstLine(read: Store["read"], callId: string): Promise<string> {

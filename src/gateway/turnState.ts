@@ -26,7 +26,7 @@ export class Interrupted extends Error {
 }
 
 /** A message that belongs to a turn, with the work that is done when the turn ends. */
-export type Member = { work: Work; message: MessageRow };
+export type Member = { work: Work; message: MessageRow; receivedAt: number };
 
 /** A turn in progress: whose it is, what started it, and the lease under which everything is written. */
 export type TurnState = {

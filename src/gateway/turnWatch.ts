@@ -2,11 +2,20 @@ import type { Tool } from "../agent/index.js";
 import { senderKind } from "../message/index.js";
 import type { Fact, NewMessage } from "../store/store.js";
 import { answerCommand, commandDone, mayCommand } from "./commands.js";
+import { fetchAttachments, isFetched } from "./attachments.js";
 import type { Hall } from "./hall.js";
 import { withPeople } from "./people.js";
 import { interrupts, isAnsweredAtOnce } from "./placement.js";
 import { StopRequested, Superseded, type TurnState } from "./turnState.js";
-import { type CommandPiece, isAnswer, isCommand, LOOKED_AT, type Piece, waitingPieces } from "./waiting.js";
+import {
+  type AnswerPiece,
+  type CommandPiece,
+  isAnswer,
+  isCommand,
+  LOOKED_AT,
+  type Piece,
+  waitingPieces,
+} from "./waiting.js";
 
 const LOOK_EVERY_MS = 200;
 
@@ -77,9 +86,11 @@ export class TurnWatch {
     this.lookAgain = true;
     this.toldElsewhere = false;
     this.looking ??= this.lookWhileNews()
-      .catch((error) =>
-        this.hall.log("warn", "turn.not_watched", { lane: this.state.claim.lane, why: String(error) }),
-      )
+      .catch((error) => {
+        this.hall.log("warn", "turn.not_watched", { lane: this.state.claim.lane, why: String(error) });
+        // Whoever asked to stop must not be overlooked because the store was away for a moment.
+        this.toldElsewhere = true;
+      })
       .finally(() => {
         this.looking = null;
         if (this.lookAgain && !this.closed) this.look();
@@ -94,8 +105,8 @@ export class TurnWatch {
       if (pieces.length === LOOKED_AT) this.lookAgain = true;
       for (const piece of pieces) {
         if (this.closed) return;
-        this.seen.add(piece.work.id);
         await this.place(piece);
+        this.seen.add(piece.work.id);
       }
     }
   }
@@ -109,10 +120,20 @@ export class TurnWatch {
     if (isCommand(piece)) return this.command(piece);
     // What comes behind a command that changes the branch is not about this turn.
     if (!isAnswer(piece) || this.branchEnds) return;
+    this.fetchFor(piece);
     const running = { startedBy: this.startedBy, interruptions: state.turn.interruptions };
     if (!interrupts(piece, state.chat, running)) return;
     if (this.fragile) this.wantsIn = true;
     else this.stop.abort(new Superseded("a newer message is answered instead"));
+  }
+
+  /** Its files are fetched while the turn goes on: at a boundary nobody waits for a download. */
+  private fetchFor({ work, asked: { message } }: AnswerPiece): void {
+    const { hall, state } = this;
+    if (isFetched(message)) return;
+    fetchAttachments(hall, [message], state.claim).catch((error: unknown) =>
+      hall.log("warn", "attachment.not_fetched", { message: work.ref, why: String(error) }),
+    );
   }
 
   private async command(piece: CommandPiece): Promise<void> {

@@ -1,16 +1,25 @@
 import type { Chat, MessageRow } from "../message/index.js";
 import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from "../store/store.js";
+import { platformThread } from "./broadcast.js";
 import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { withPeople } from "./people.js";
-import { isExpired, type Job, nextJob, whyNotWanted } from "./placement.js";
+import { isExpired, type Placement, placeNext, whyNotWanted } from "./placement.js";
 import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
 import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf, outcomeFact } from "./turnState.js";
-import { type AnswerPiece, findWaiting, isAnswer, type Piece, type Untaken, whyNothing } from "./waiting.js";
+import {
+  type AnswerPiece,
+  findWaiting,
+  isAnswer,
+  memberOf,
+  type Piece,
+  type Untaken,
+  whyNothing,
+} from "./waiting.js";
 
 /** Tries of work that ends in an unexpected error, or takes the whole server down, before it is set aside as failed. */
 const TRIES = 3;
@@ -43,7 +52,7 @@ export class Turns {
     return this.lanes.stop(graceMs);
   }
 
-  /** One job of the lane. The lane is given back after each, so that the next is decided by what is true then. */
+  /** One thing at a time. The lane is given back after each, so that the next is decided by what is true then. */
   private async runLane(claim: Claim, signal: AbortSignal): Promise<void> {
     try {
       if (claim.tries > 1 && !(await this.maySurvive(claim))) return;
@@ -84,48 +93,73 @@ export class Turns {
         claim.work.map((work) => ({ ...work, run_at: putOff.work.run_at })),
       );
     const isWanted = (piece: AnswerPiece) => !whyNotWanted(piece, chat) && !isExpired(piece, chat, now);
-    if (members.length > 0 && members.every(isWanted))
-      return this.turn(claim, chat, { pieces: members, left, untaken }, signal);
+    const wanted = members.filter(isWanted);
+    if (left && wanted.some(({ work }) => work.ref === left.trigger_id)) {
+      await this.letGo(
+        claim,
+        chat,
+        left,
+        members.filter((piece) => !isWanted(piece)),
+      );
+      return this.turn(claim, chat, { pieces: wanted, left, untaken }, signal);
+    }
     if (left) await this.close(claim, left);
-    const job = nextJob(pieces, chat, { steady: hall.clock.steady(), now });
-    if (job) await this.perform(job, claim, chat, untaken, signal);
+    const next = placeNext(pieces, chat, { steady: hall.clock.steady(), now });
+    if (next) await this.perform(next, claim, chat, untaken, signal);
     else await this.settle(claim, [], []);
   }
 
   private async perform(
-    job: Job,
+    next: Placement,
     claim: Claim,
     chat: Chat,
     untaken: Untaken,
     signal: AbortSignal,
   ): Promise<void> {
     const { hall } = this;
-    switch (job.type) {
+    switch (next.type) {
       case "turn": {
-        const unwanted = job.pieces.filter((piece) => whyNotWanted(piece, chat) !== null);
+        const unwanted = next.pieces.filter((piece) => whyNotWanted(piece, chat) !== null);
         if (unwanted.length === 0)
-          return this.turn(claim, chat, { pieces: job.pieces, left: null, untaken }, signal);
-        return this.ignore(claim, unwanted, (piece) => whyNotWanted(piece, chat));
+          return this.turn(claim, chat, { pieces: next.pieces, left: null, untaken }, signal);
+        return this.refuse(claim, chat, unwanted);
       }
       case "command":
-        return answerCommand(hall, { chat, claim, release: true }, job.piece);
+        return answerCommand(hall, { chat, claim, release: true }, next.piece);
       case "expire": {
-        const why = `it waited longer than ${chat.expire_after_s} seconds`;
-        const facts = job.pieces.map(({ asked }) => outcomeFact(hall, asked.message, "expired", why, null));
+        const why = waitedTooLong(chat);
+        const facts = next.pieces.map(({ asked }) => outcomeFact(hall, asked.message, "expired", why, null));
         return this.settle(
           claim,
-          job.pieces.map(({ work }) => work),
+          next.pieces.map(({ work }) => work),
           facts,
         );
       }
       case "drop":
-        return this.ignore(claim, job.pieces, whyNothing);
+        return this.ignore(claim, next.pieces, whyNothing);
       case "wait":
         return this.postpone(
           claim,
-          job.pieces.map(({ work }) => ({ ...work, run_at: job.until })),
+          next.pieces.map(({ work }) => ({ ...work, run_at: next.until })),
         );
     }
+  }
+
+  /** Of a turn that is gone on with, messages that are not to be answered any more. The others are. */
+  private async letGo(claim: Claim, chat: Chat, left: Turn, pieces: readonly AnswerPiece[]): Promise<void> {
+    if (pieces.length === 0) return;
+    const { lane, fence } = claim;
+    const facts = pieces.map((piece) => {
+      const why = whyNotWanted(piece, chat);
+      const { message } = piece.asked;
+      return why === null
+        ? outcomeFact(this.hall, message, "expired", waitedTooLong(chat), left.id)
+        : outcomeFact(this.hall, message, "ignored", why, left.id);
+    });
+    const done = pieces.map(({ work }) => work.id);
+    expectCommitted(
+      await this.hall.store.settle({ lease: { lane, fence }, done, later: [], release: false, facts }),
+    );
   }
 
   /** Done without an answer; who said it can look up why. */
@@ -146,13 +180,37 @@ export class Turns {
     );
   }
 
+  /** What must not be answered any more is not read later either: it is put where no branch goes on from it. */
+  private async refuse(claim: Claim, chat: Chat, pieces: readonly AnswerPiece[]): Promise<void> {
+    const { hall } = this;
+    const { lane, fence } = claim;
+    const works = pieces.map(({ work }) => work);
+    const outcomes = pieces.map((piece) =>
+      outcomeFact(hall, piece.asked.message, "ignored", whyNotWanted(piece, chat) ?? "", null),
+    );
+    for (let tries = 0; ; tries++) {
+      const place = { chatJid: chat.jid, threadId: threadOf(lane), works, left: null };
+      const { facts, expect } = await leaveOut(hall, place);
+      const result = await hall.store.settle({
+        lease: { lane, fence },
+        done: works.map((work) => work.id),
+        later: [],
+        release: true,
+        expect,
+        facts: [...facts, ...outcomes],
+      });
+      if (isOvertaken(result, tries)) continue;
+      return expectCommitted(result);
+    }
+  }
+
   private turn(
     claim: Claim,
     chat: Chat,
     { pieces, left, untaken }: { pieces: readonly AnswerPiece[]; left: Turn | null; untaken: Untaken },
     signal: AbortSignal,
   ): Promise<void> {
-    const members = pieces.map(({ work, asked }) => ({ work, message: asked.message }));
+    const members = pieces.map(memberOf);
     const trigger = pieces.find(({ work }) => work.ref === left?.trigger_id) ?? pieces.at(-1);
     const why = trigger?.asked.inbound.reason ?? "";
     return runTurn(this.hall, { claim, chat, members, why, left, untaken }, signal);
@@ -263,11 +321,13 @@ export class Turns {
     const threadId = threadOf(lane);
     const chat = await hall.store.read.chat(chatJid);
     const left = await hall.store.read.runningTurn(chatJid, threadId);
+    const first = works[0] && (await hall.store.read.message(chatJid, works[0].ref));
+    const thread = first ? platformThread(first) : null;
     for (let tries = 0; ; tries++) {
       const aside = await leaveOut(hall, { chatJid, threadId, works, left });
       const facts = [
         ...aside.facts,
-        ...(chat ? hall.hostMessages.facts(chat, WRONG) : []),
+        ...(chat ? hall.hostMessages.facts(chat, WRONG, {}, left?.id ?? null, thread) : []),
         ...(await this.outcomes(works, "failed", why, left?.id ?? null)),
         ...(left ? await closeTurn(hall, left, "failed", chat?.assistant_name) : []),
       ];
@@ -312,4 +372,8 @@ export class Turns {
     }
     return facts;
   }
+}
+
+function waitedTooLong({ expire_after_s }: Chat): string {
+  return `it waited longer than ${expire_after_s} seconds`;
 }

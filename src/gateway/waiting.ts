@@ -2,9 +2,10 @@ import { entitiesOf } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Inbound, Work } from "../store/store.js";
 import { wordsOf } from "./admission.js";
-import { type Command, parseCommand } from "./commandWords.js";
+import { type Command, commandWords, parseCommand } from "./commandWords.js";
 import type { Hall } from "./hall.js";
 import { type Prefix, readPrefix } from "./prefix.js";
+import type { Member } from "./turnState.js";
 
 /** What a piece of a chat's work asks for. */
 export type Asked =
@@ -84,13 +85,27 @@ async function askedBy(hall: Hall, chat: Chat, work: Work, row: MessageRow | und
     return { type: "answer", message, inbound, prefix: readPrefix(words) };
   }
   const command = parseCommand(words);
-  if (command) return { type: "command", message, inbound, command };
-  return { type: "nothing", why: "changed before it was answered: it is no command any more" };
+  if (!command) return { type: "nothing", why: "changed before it was answered: it is no command any more" };
+  if (!isAsAdmitted(command, message, inbound)) {
+    return { type: "nothing", why: "changed before it was answered: it is not the command that was let in" };
+  }
+  return { type: "command", message, inbound, command };
+}
+
+/** A shell command is run as it was let in, or not at all: whoever can edit a message must not get a shell by it. */
+function isAsAdmitted(command: Command, message: MessageRow, inbound: Inbound): boolean {
+  if (commandWords(command) !== inbound.reason) return false;
+  return command.type !== "shell" || message.revision === 0;
 }
 
 /** Not to be done, and yet somebody said it: its message ends with this reason. */
 export function whyNothing({ asked }: Piece): string | null {
   return asked.type === "nothing" ? asked.why : null;
+}
+
+/** What a message is in a turn that answers it. */
+export function memberOf({ work, asked }: AnswerPiece): Member {
+  return { work, message: asked.message, receivedAt: asked.inbound.received_at };
 }
 
 export function isAnswer(piece: Piece): piece is AnswerPiece {

@@ -252,6 +252,7 @@ describe("the API's description", () => {
       ["GET", "/v1/chats/:jid/calls", "/v1/chats/told/calls"],
       ["GET", "/v1/calls/:id", `/v1/calls/${call}`],
       ["GET", "/v1/outbox", "/v1/outbox"],
+      ["GET", "/v1/usage", "/v1/usage?by=model"],
       ["POST", "/v1/tokens", "/v1/tokens", { name: "x", scopes: ["read"] }],
       ["GET", "/v1/tokens", "/v1/tokens"],
       ["POST", "/v1/links", "/v1/links"],
@@ -265,5 +266,13 @@ describe("the API's description", () => {
       // A schema leaves out what it does not know: what is left must be all there was.
       expect(answers?.schema?.parse(answer.body), name).toEqual(answer.body);
     }
+  });
+});
+
+describe("a stop", () => {
+  it("is refused where nothing runs", async () => {
+    await server.ask("POST", "/v1/chats", { jid: "idle" });
+    expect((await server.ask("POST", "/v1/chats/idle/stop")).status).toBe(409);
+    expect((await server.ask("POST", "/v1/chats/nowhere/stop")).status).toBe(404);
   });
 });
