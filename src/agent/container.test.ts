@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -16,11 +16,13 @@ import {
   Usage,
   UserMessage,
 } from "../message/index.js";
+import { model } from "../provider/model.js";
 import { chunk, eventStream, startChatCompletionsServer } from "../testing/chatCompletionsServer.js";
 import { RecordingHost } from "../testing/recordingHost.js";
 import { type Container, modelOfContainer, runContainer } from "./container.js";
 import { ContainerInput, ContainerLine } from "./containerProtocol.js";
 import type { AgentEnd, AgentLimits, UnfinishedBatch } from "./host.js";
+import type { Used } from "./limitsLeft.js";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/container/agent.mjs");
 const LIMITS: AgentLimits = { steps: 10, attempts: 3, timeMs: 20_000, toolMs: 1000, usd: null };
@@ -34,6 +36,7 @@ import { writeFileSync } from "node:fs";
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const read = async () => { const { done, value } = await lines.next(); return done ? null : JSON.parse(value); };
 const send = (...events) => { for (const event of events) process.stdout.write(JSON.stringify(event) + "\\n"); };
+const runTools = async () => { send({ type: "run_tools" }); return read(); };
 const forever = () => new Promise(() => setInterval(() => {}, 1000));
 const input = await read();
 `;
@@ -53,6 +56,7 @@ type Options = {
   signal?: AbortSignal;
   host?: (host: RecordingHost) => void;
   unfinished?: UnfinishedBatch;
+  used?: Used;
   request?: ConstructorParameters<typeof RecordingHost>[2];
 };
 
@@ -65,8 +69,9 @@ async function run(container: Container, options: Options = {}) {
   );
   host.joins = options.joins ?? [];
   options.host?.(host);
-  const task = { container, limits, unfinished: options.unfinished ?? null };
-  const end = await runContainer(host, task, options.signal ?? new AbortController().signal);
+  const { unfinished = null, used = null } = options;
+  const start = { container, limits, unfinished, used };
+  const end = await runContainer(host, start, options.signal ?? new AbortController().signal);
   return { host, end };
 }
 
@@ -135,7 +140,9 @@ describe("what a container is given", () => {
   it("is what was recorded, byte for byte, and the blocks say where each piece came from", async () => {
     const bytes = join(folder, "bytes");
     const container = program(
-      `send({ type: "tool_use", id: "t", name: "look" }, { type: "tool_result", id: "t", content: "seen" });
+      `send({ type: "tool_use", id: "t", name: "look" });
+       await runTools();
+       send({ type: "tool_result", id: "t", content: "seen" });
        const next = await read();
        writeFileSync(${JSON.stringify(bytes)}, JSON.stringify(input) + "\\n" + JSON.stringify(next) + "\\n");
        send({ type: "result", text: "done" });`,
@@ -225,6 +232,7 @@ describe("what a container says", () => {
       send({ type: "thinking", delta: "hm" }, { type: "thinking", delta: "m" }, { type: "text", delta: "Let me look." });
       send({ type: "tool_use", id: "a", name: "look", args: { at: 1 } }, { type: "tool_use", id: "b", name: "hear" });
       send({ type: "usage", usage: { input_tokens: 10, output_tokens: 5, cost_usd: 0.5 } });
+      await runTools();
       send({ type: "tool_result", id: "b", content: "noise" }, { type: "tool_result", id: "a", content: "no", is_error: true });
       const next = await read();
       send({ type: "text", delta: "Nothing" }, { type: "text", delta: " there." });
@@ -257,9 +265,58 @@ describe("what a container says", () => {
     expect(host.deltas.map(({ part }) => part)).toEqual([0, 0, 1, 2, 3, 0, 0]);
   });
 
+  it("is on record with all its tools before one of them may run", async () => {
+    const mark = join(folder, "ran");
+    const container = program(`
+      send({ type: "tool_use", id: "a", name: "pay" }, { type: "tool_use", id: "b", name: "pay" });
+      if (await runTools()) writeFileSync(${JSON.stringify(mark)}, "");
+      send({ type: "tool_result", id: "a", content: "paid" }, { type: "tool_result", id: "b", content: "paid" });
+      await read();
+      send({ type: "result", text: "Paid twice." });`);
+    const ranBefore: boolean[] = [];
+    const { host, end } = await run(container, {
+      host: (host) => {
+        const { answered } = host;
+        host.answered = async (call, message, last) => {
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          ranBefore.push(existsSync(mark));
+          return answered.call(host, call, message, last);
+        };
+      },
+    });
+    expect(end).toEqual({ status: "answered" });
+    expect(ranBefore).toEqual([false, true]);
+    expect(host.answers[0]?.message.contents).toMatchObject([{ id: "a" }, { id: "b" }]);
+    expect(host.bodies()).toHaveLength(2);
+  });
+
+  it("runs no tool when the turn is stopped while it asks", async () => {
+    const mark = join(folder, "ran-after-stop");
+    const stop = new AbortController();
+    const container = program(`
+      send({ type: "tool_use", id: "a", name: "pay" });
+      if (await runTools()) writeFileSync(${JSON.stringify(mark)}, "");
+      await forever();`);
+    const { host, end } = await run(container, {
+      signal: stop.signal,
+      host: (host) => {
+        const { answered } = host;
+        host.answered = (call, message, last) => {
+          stop.abort();
+          return answered.call(host, call, message, last);
+        };
+      },
+    });
+    expect(end).toEqual({ status: "stopped" });
+    expect(existsSync(mark)).toBe(false);
+    expect(host.batches[0]?.batch[0]?.result.content).toContain("was not run");
+  });
+
   it("ends the turn where every result wants that", async () => {
     const { host, end } = await run(
-      program(`send({ type: "tool_use", id: "a", name: "bell" }, { type: "tool_result", id: "a", content: "rang", terminate: true });
+      program(`send({ type: "tool_use", id: "a", name: "bell" });
+               await runTools();
+               send({ type: "tool_result", id: "a", content: "rang", terminate: true });
                await read();`),
     );
     expect(end).toEqual({ status: "answered" });
@@ -268,7 +325,9 @@ describe("what a container says", () => {
 
   it("is steered between its tools, and told only what is new", async () => {
     const container = program(`
-      send({ type: "tool_use", id: "a", name: "look" }, { type: "tool_result", id: "a", content: "x" });
+      send({ type: "tool_use", id: "a", name: "look" });
+      await runTools();
+      send({ type: "tool_result", id: "a", content: "x" });
       const next = await read();
       send({ type: "result", text: next.type + ": " + next.messages.map((m) => m.contents[0].content).join() });`);
     const { host } = await run(container, { said: ["one", "two"], joins: ["stop that"] });
@@ -309,6 +368,25 @@ describe("what a container says", () => {
     const { end } = await run(container);
     expect(whyFailed(end)).toBe("the container helper failed: bad key [API_KEY]");
     expect(log).toEqual(["key is [API_KEY]"]);
+  });
+
+  it("goes nowhere with a value it was given, whatever the variable is called and wherever a line is cut", async () => {
+    const log: string[] = [];
+    const url = "postgres://me:hunter2@db/x";
+    const container = program(
+      `const { DB, INNER } = process.env;
+       console.error("x".repeat(4090) + DB); console.error(INNER);
+       process.stderr.write("y".repeat(4090) + DB + "y".repeat(9000));
+       console.log("z".repeat(190) + DB);
+       send({ type: "error", message: "cannot reach " + DB });`,
+      { env: { DB: url, INNER: "hunter2@db" }, log: (line) => log.push(line) },
+    );
+    const { end } = await run(container);
+    expect(whyFailed(end)).toBe("the container helper failed: cannot reach [DB]");
+    expect(log).toContain("[INNER]");
+    expect(log.filter((line) => line.startsWith("x") || line.startsWith("y"))).toHaveLength(2);
+    expect(log.some((line) => line.startsWith("not an event: “z"))).toBe(true);
+    expect(log.join("\n")).not.toMatch(/postgre|hunter/);
   });
 });
 
@@ -376,6 +454,21 @@ describe("a container that misbehaves", () => {
       "result too early",
       `send({ type: "tool_use", id: "a", name: "x" }, { type: "result" }); await forever();`,
       "it gave its result before those of its tools",
+    ],
+    [
+      "tool without asking",
+      `send({ type: "tool_use", id: "a", name: "x" }, { type: "tool_result", id: "a", content: "" }); await forever();`,
+      "it ran a tool before its run_tools was answered",
+    ],
+    [
+      "asks to run nothing",
+      `send({ type: "run_tools" }); await forever();`,
+      "it wanted to run tools and named none",
+    ],
+    [
+      "asks twice",
+      `send({ type: "tool_use", id: "a", name: "x" }, { type: "run_tools" }, { type: "run_tools" }); await forever();`,
+      "it wanted to run its tools twice",
     ],
     [
       "closes its output",
@@ -472,6 +565,7 @@ describe("a container that misbehaves", () => {
   it("leaves no tool open when it dies in one", async () => {
     const { host, end } = await run(
       program(`send({ type: "tool_use", id: "a", name: "x" }, { type: "tool_use", id: "b", name: "y" });
+               await runTools();
                send({ type: "tool_result", id: "a", content: "done" }); await new Promise((r) => setTimeout(r, 50)); process.exit(1);`),
     );
     expect(end.status).toBe("failed");
@@ -484,7 +578,9 @@ describe("a container that misbehaves", () => {
 
   it("goes no further than its steps, its money and its budget", async () => {
     const looping = program(`for (;;) {
-      send({ type: "tool_use", id: "a", name: "x" }, { type: "usage", usage: { cost_usd: 1 } }, { type: "tool_result", id: "a", content: "" });
+      send({ type: "tool_use", id: "a", name: "x" }, { type: "usage", usage: { cost_usd: 1 } });
+      await runTools();
+      send({ type: "tool_result", id: "a", content: "" });
       if (!(await read())) break; }`);
     expect((await run(looping, { limits: { steps: 3 } })).end).toEqual({ status: "out_of_steps" });
     expect((await run(looping, { limits: { usd: 2 } })).end).toEqual({ status: "out_of_money" });
@@ -494,7 +590,55 @@ describe("a container that misbehaves", () => {
       },
     });
     expect((await run(looping, refusing(2))).end).toEqual({ status: "refused", why: "the budget is spent" });
+    const used = { steps: 8, timeMs: 0, usd: 0 };
+    const late = await run(looping, { used });
+    expect(late.end).toEqual({ status: "out_of_steps" });
+    expect(late.host.batches).toHaveLength(2);
+    expect(JSON.parse(late.host.bodies()[0] ?? "").limits).toMatchObject({ steps: 2 });
+    const spent = await run(looping, { limits: { usd: 2 }, used: { ...used, usd: 2 } });
+    expect(spent.end).toEqual({ status: "out_of_money" });
+    expect(spent.host.calls).toEqual([]);
     expect((await run(looping, refusing(1))).end).toEqual({ status: "refused", why: "the budget is spent" });
+  });
+});
+
+describe("a container that has a model behind it", () => {
+  async function runBoth(code: string, limits: Partial<AgentLimits> = {}) {
+    const server = await startChatCompletionsServer();
+    server.script = { body: eventStream([chunk({ content: "In its place." }), chunk({}, "stop")]) };
+    try {
+      const container = program(code);
+      const start = { container, limits: { ...LIMITS, ...limits }, fallback: { tools: [] } };
+      const host = new RecordingHost(modelOfContainer(container, start.limits), ["hello"]);
+      host.fallback = model({ api: "openai-chat", id: "spare", baseUrl: server.baseUrl });
+      const end = await runContainer(host, start, new AbortController().signal);
+      return { host, end, asked: server.requests.map(({ body }) => body.toString()) };
+    } finally {
+      await server.close();
+    }
+  }
+
+  it("is replaced by it when it fails, and what its tools did stays known", async () => {
+    const { host, end, asked } = await runBoth(`
+      send({ type: "tool_use", id: "a", name: "pay" });
+      await runTools();
+      send({ type: "tool_result", id: "a", content: "paid-canary" });
+      await read();
+      process.exit(1);`);
+    expect(end).toEqual({ status: "answered" });
+    expect(lastText(host)).toBe("In its place.");
+    expect(host.answers.map(({ message }) => message.stopReason)).toEqual(["tool_use", "error", "stop"]);
+    expect(asked).toEqual([expect.stringContaining("paid-canary")]);
+  });
+
+  it("is not replaced when it answered, or when the run may go no further", async () => {
+    const well = await runBoth(`send({ type: "result", text: "fine" });`);
+    expect([well.end.status, well.asked]).toEqual(["answered", []]);
+    const broke = await runBoth(
+      `send({ type: "usage", usage: { cost_usd: 2 } }, { type: "error", message: "no luck" });`,
+      { usd: 1 },
+    );
+    expect([broke.end.status, broke.asked]).toEqual(["out_of_money", []]);
   });
 });
 

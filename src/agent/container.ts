@@ -3,9 +3,13 @@ import { containerModel } from "../provider/container.js";
 import { unfinishedBatch } from "./batch.js";
 import { CONTAINER_LIMITS, type ContainerLimits } from "./containerLines.js";
 import { ContainerRun } from "./containerRun.js";
-import { startDeadline } from "./deadline.js";
+import { type Deadline, startDeadline } from "./deadline.js";
 import type { AgentEnd, AgentHost, AgentLimits, UnfinishedBatch } from "./host.js";
 import type { Sandbox } from "./isolation.js";
+import { limitsLeft, type Used } from "./limitsLeft.js";
+import type { Run } from "./modelCall.js";
+import { runSteps } from "./run.js";
+import type { Tool } from "./tool.js";
 
 /** An agent outside this process: a command, what it may see of this machine, and how far it may go. */
 export type Container = Sandbox & {
@@ -19,11 +23,14 @@ export type Container = Sandbox & {
   log?: (line: string) => void;
 };
 
-/** What a run starts with. `unfinished`: the batch in which a crash cut the turn short. */
-export type ContainerTask = {
+/** What a run starts with. `unfinished`: the batch in which a crash cut the turn short; `used`: what it took by then. */
+export type ContainerStart = {
   container: Container;
   limits: AgentLimits;
   unfinished?: UnfinishedBatch | null;
+  used?: Used | null;
+  /** Where the host has a fallback model: the tools that one is given when the container fails. */
+  fallback?: { tools: readonly Tool[] } | null;
 };
 
 /** The container as a model, for previews and receipts. */
@@ -39,25 +46,35 @@ export function modelOfContainer(container: Container, limits: AgentLimits): Mod
 /** One turn by an agent outside this process. Throws only what the host throws; nothing of it runs on afterwards. */
 export async function runContainer(
   host: AgentHost,
-  task: ContainerTask,
+  { container, unfinished, fallback, ...start }: ContainerStart,
   signal: AbortSignal,
 ): Promise<AgentEnd> {
-  const deadline = startDeadline(host, task.limits.timeMs, signal);
+  const limits = limitsLeft(start.limits, start.used);
+  const deadline = startDeadline(host, limits.timeMs, signal);
   try {
-    if (task.unfinished) await tellInterrupted(host, task.unfinished);
-    const free = await host.slot("model", deadline.signal).catch((error: unknown) => {
-      if (deadline.signal.aborted) return () => {};
-      throw error;
-    });
-    try {
-      const { container, limits } = task;
-      const model = modelOfContainer(container, limits);
-      return await new ContainerRun({ host, container, model, limits, deadline }).run();
-    } finally {
-      free();
-    }
+    if (unfinished) await tellInterrupted(host, unfinished);
+    const model = modelOfContainer(container, limits);
+    const outside = new ContainerRun({ host, container, model, limits, deadline });
+    const end = await inSlot(host, deadline, () => outside.run());
+    if (end.status !== "failed" || !fallback) return end;
+    const { steps, spentUsd } = outside;
+    const { tools } = fallback;
+    const run: Run = { host, tools, limits, deadline, choice: "fallback", steps, spentUsd };
+    return await runSteps(run, end.message);
   } finally {
     deadline.end();
+  }
+}
+
+async function inSlot<T>(host: AgentHost, { signal }: Deadline, work: () => Promise<T>): Promise<T> {
+  const free = await host.slot("model", signal).catch((error: unknown) => {
+    if (signal.aborted) return () => {};
+    throw error;
+  });
+  try {
+    return await work();
+  } finally {
+    free();
   }
 }
 

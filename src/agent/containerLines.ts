@@ -79,23 +79,37 @@ async function* chunksOf(stream: Readable): AsyncGenerator<Buffer, void> {
 const LOG_LINES = 1000;
 const LOG_LINE_BYTES = 4096;
 
-/** Hands lines to a log, a bounded number of them; the rest is read and forgotten, so that nobody waits for us. */
-export async function logLines(stream: Readable, log: (line: string) => void): Promise<void> {
+/**
+ * Hands lines to a log, a bounded number of them; the rest is read and forgotten, so that nobody waits for us. `safe`
+ * takes out what nobody should read, before a line is clipped: half a secret would not be found any more.
+ */
+export async function logLines(
+  stream: Readable,
+  safe: (line: string) => string,
+  log: (line: string) => void,
+): Promise<void> {
   let lines = 0;
   let text = "";
+  let isTold = false;
   const tell = (line: string): void => {
     lines++;
-    if (lines < LOG_LINES) log(line);
+    if (lines < LOG_LINES) log(safe(line).slice(0, LOG_LINE_BYTES));
     if (lines === LOG_LINES) log("(more was said here, and is not kept)");
   };
   for await (const chunk of chunksOf(stream)) {
     if (lines >= LOG_LINES) continue;
     const whole = (text + chunk.toString("utf8")).split("\n");
     text = whole.pop() ?? "";
-    for (const line of whole) tell(line.slice(0, LOG_LINE_BYTES));
-    if (text.length > LOG_LINE_BYTES) {
-      tell(text.slice(0, LOG_LINE_BYTES));
+    for (const line of whole) {
+      if (!isTold) tell(line);
+      isTold = false;
+    }
+    // Of a line without end the beginning is kept, and enough is read behind it to know a secret that lies across.
+    if (isTold) text = "";
+    else if (text.length > 2 * LOG_LINE_BYTES) {
+      tell(text);
       text = "";
+      isTold = true;
     }
   }
   if (text !== "") tell(text);

@@ -25,6 +25,7 @@ describe("the protocol's JSON Schema", () => {
     const events: Partial<ContainerEvent>[] = [
       { type: "text", delta: "x" },
       { type: "tool_use", id: "a", name: "b" },
+      { type: "run_tools" },
       { type: "tool_result", id: "a", content: "" },
       { type: "result" },
       { type: "error", message: "x" },

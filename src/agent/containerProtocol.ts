@@ -105,7 +105,7 @@ export type ContainerInput = z.infer<typeof ContainerInput>;
 
 /** People said something meanwhile: take it in, and go on. */
 export const ContainerSteer = z.object({ type: z.literal("steer"), messages: z.array(ContainerMessage) });
-/** Nothing was said meanwhile: go on. */
+/** Go on: nothing was said meanwhile, or the tools that were asked for are on record and may run. */
 export const ContainerContinue = z.object({ type: z.literal("continue") });
 
 /** A line a container reads. The end of its input means that the run is over. */
@@ -140,7 +140,12 @@ export const ContainerEvent = z
     z.object({ type: z.literal("thinking"), delta: z.string() }).describe("a piece of its thinking"),
     z
       .object({ type: z.literal("tool_use"), id: word, name: word, args: opaque.default({}) })
-      .describe("it is about to use a tool of its own"),
+      .describe("a tool of its own that it wants to use; it runs once run_tools is answered"),
+    z
+      .object({ type: z.literal("run_tools") })
+      .describe(
+        "all tools of this batch are named. Read one line before the first of them runs: by then they are on record",
+      ),
     z
       .object({
         type: z.literal("tool_result"),

@@ -38,9 +38,9 @@ export class ContainerRun {
   private call: PreparedCall | null = null;
   private segment = new Segment();
   private isAnswered = false;
-  private steps = 0;
+  steps = 0;
+  spentUsd = 0;
   private attempt = 1;
-  private spentUsd = 0;
   private events = 0;
   private badLines = 0;
   private failure: Failure | null = null;
@@ -52,7 +52,8 @@ export class ContainerRun {
   }
 
   async run(): Promise<AgentEnd> {
-    if (this.stopped()) return this.stopEnd();
+    const over = this.mayNotGoOn();
+    if (over) return over;
     const request = await this.request();
     const refused = await this.record(encode(this.given.model, request));
     if (refused) return refused;
@@ -78,7 +79,7 @@ export class ContainerRun {
   private async converse(outside: OutsideProcess): Promise<AgentEnd> {
     const { host, container } = this.given;
     const { log = () => {} } = container;
-    void logLines(outside.stderr, (line) => log(this.safe(line)));
+    void logLines(outside.stderr, (line) => this.safe(line), log);
     this.idle = watchIdle(host, this.limits.idleMs, () => {
       this.failure ??= { kind: "timeout", text: `it said nothing for ${this.limits.idleMs / 1000} s` };
       void outside.end();
@@ -122,7 +123,7 @@ export class ContainerRun {
     if (this.events > this.limits.events)
       return this.broken(`it sent more than ${this.limits.events} events`);
     if (line.trim() === "") return null;
-    const event = readEvent(line);
+    const event = readEvent(line, (text) => this.safe(text));
     if (typeof event === "string") return this.bad(event);
     return event ? this.handle(event) : null;
   }
@@ -146,6 +147,8 @@ export class ContainerRun {
         host.delta(call, delta);
         return this.tooMany();
       }
+      case "run_tools":
+        return this.startTools(call);
       case "tool_result":
         return this.takeResult(call, event);
       case "usage":
@@ -160,12 +163,25 @@ export class ContainerRun {
     }
   }
 
+  /** Its tools are durable before one of them may run: after a crash, nobody runs them again unknowing. */
+  private async startTools(call: PreparedCall): Promise<Ended> {
+    const { segment } = this;
+    if (segment.calls.length === 0) return this.broken("it wanted to run tools and named none");
+    if (segment.inTools) return this.broken("it wanted to run its tools twice");
+    await this.answerWithCalls(call);
+    if (this.stopped()) return null;
+    segment.startTools();
+    this.process?.write(encodeContinue().body);
+    return null;
+  }
+
   private async takeResult(call: PreparedCall, event: EventOf<"tool_result">): Promise<Ended> {
     const { segment } = this;
     const { host } = this.given;
+    if (segment.calls.length > 0 && !segment.inTools)
+      return this.broken("it ran a tool before its run_tools was answered");
     const finished = segment.finish(event);
     if (typeof finished === "string") return this.bad(finished);
-    await this.answerWithCalls();
     if (segment.calls.length > 1) await host.toolDone(call.id, finished.index, finished.use);
     if (!segment.toolsDone) return null;
     const batch = segment.batch();
@@ -202,10 +218,9 @@ export class ContainerRun {
 
   /** Answers with the next line: what people said meanwhile, or that they said nothing. */
   private async goOn(verdict: Verdict): Promise<AgentEnd | null> {
-    const { limits } = this.given;
     this.steps++;
-    if (this.steps >= limits.steps) return { status: "out_of_steps" };
-    if (limits.usd !== null && this.spentUsd >= limits.usd) return { status: "out_of_money" };
+    const over = this.mayNotGoOn();
+    if (over) return over;
     // Usage that came with the results of tools belongs to what follows.
     const { usage } = this.segment;
     this.segment = new Segment();
@@ -215,6 +230,14 @@ export class ContainerRun {
     const refused = await this.record(line);
     if (refused) return refused;
     this.process?.write(line.body);
+    return null;
+  }
+
+  private mayNotGoOn(): AgentEnd | null {
+    const { limits } = this.given;
+    if (this.stopped()) return this.stopEnd();
+    if (this.steps >= limits.steps) return { status: "out_of_steps" };
+    if (limits.usd !== null && this.spentUsd >= limits.usd) return { status: "out_of_money" };
     return null;
   }
 
@@ -255,12 +278,11 @@ export class ContainerRun {
     this.segment.usage = Usage.add(this.segment.usage, usage);
   }
 
-  /** An answer that calls tools is durable before the first of their results is. */
-  private async answerWithCalls(): Promise<void> {
-    if (this.isAnswered || !this.call) return;
+  private async answerWithCalls(call: PreparedCall): Promise<void> {
+    if (this.isAnswered) return;
     const message = this.message("tool_use");
     this.isAnswered = true;
-    await this.given.host.answered(this.call, message, false);
+    await this.given.host.answered(call, message, false);
   }
 
   private message(stopReason: AssistantMessage["stopReason"], failure?: Failure): AssistantMessage {
@@ -283,9 +305,11 @@ export class ContainerRun {
   /** A line that is no event. A few are forgiven: a stray print must not cost anybody an answer. */
   private bad(why: string): "failed" | null {
     this.badLines++;
-    this.given.container.log?.(this.safe(`not an event: ${clip(why, 500)}`));
+    this.given.container.log?.(`not an event: ${clip(this.safe(why), 500)}`);
     if (this.badLines <= this.limits.badLines) return null;
-    return this.broken(`it sent ${this.badLines} lines that are no events, the last: ${clip(why, 200)}`);
+    return this.broken(
+      `it sent ${this.badLines} lines that are no events, the last: ${clip(this.safe(why), 200)}`,
+    );
   }
 
   /** Each part of what it says is a row of the chat. */
@@ -320,7 +344,7 @@ export class ContainerRun {
     const { host } = this.given;
     if (!call) throw new Error("a container was closed before it was opened");
     if (segment.calls.length > 0) {
-      await this.answerWithCalls();
+      await this.answerWithCalls(call);
       await host.toolsFinished(call.id, segment.batch(), false);
       return this.empty(failure);
     }

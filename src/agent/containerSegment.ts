@@ -12,6 +12,7 @@ import type { ToolUse } from "./host.js";
 import { resultOfOutput } from "./toolResult.js";
 
 const ARGUMENT_LIMITS = { depth: 64, bytes: 256 * 1024, wellFormed: true };
+const NOT_RUN = "This tool was not run: the turn was cut short before its time came.";
 const UNFINISHED =
   "This tool was cut off before it gave a result. It may or may not have taken effect; check before trying again.";
 
@@ -20,6 +21,7 @@ export class Segment {
   readonly contents: AssistantContent[] = [];
   usage: Usage = Usage.none();
   private readonly results = new Map<string, ToolResultContent>();
+  private isRunning = false;
   /** Half of a character whose other half is in the next piece. */
   private half = "";
 
@@ -27,9 +29,13 @@ export class Segment {
     return this.contents.filter((content) => content.type === "tool_call");
   }
 
-  /** Have results begun to come? Then it speaks no more. */
+  /** May its tools run? Then it speaks no more until they are done. */
   get inTools(): boolean {
-    return this.results.size > 0;
+    return this.isRunning;
+  }
+
+  startTools(): void {
+    this.isRunning = true;
   }
 
   get toolsDone(): boolean {
@@ -82,11 +88,12 @@ export class Segment {
     return { index, use: { wanted, result } };
   }
 
-  /** The whole batch in the order of the calls; what has no result is said to be cut off. */
+  /** The whole batch in the order of the calls; what has no result is said to be cut off, or never to have run. */
   batch(): ToolUse[] {
+    const why = this.isRunning ? UNFINISHED : NOT_RUN;
     return this.calls.map((wanted) => ({
       wanted,
-      result: this.results.get(wanted.id) ?? ToolResultContent.error(wanted.id, UNFINISHED),
+      result: this.results.get(wanted.id) ?? ToolResultContent.error(wanted.id, why),
     }));
   }
 

@@ -31,8 +31,10 @@ export function startDeadline(time: Timekeeper, ms: number, outer: AbortSignal):
       over = true;
       fired.abort(new DOMException("time is over", "TimeoutError"));
     };
+    // A run that has no time left must not begin anything.
+    if (ms <= 0) ring();
     // A sleep that is broken off may end either way.
-    time.sleep(Math.min(Math.max(0, ms), LONGEST_MS), counting.signal).then(ring, () => {});
+    else time.sleep(Math.min(Math.max(0, ms), LONGEST_MS), counting.signal).then(ring, () => {});
   }
   return {
     signal: fired.signal,

@@ -186,7 +186,7 @@ describe("a hostile server", () => {
     const names = tools.map(({ name }) => name);
     expect(names).toContain("my_server__with_spaces___more");
     expect(names.filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name))).toEqual([]);
-    expect(new Set(names).size).toBe(16);
+    expect(new Set(names).size).toBe(17);
     expect(problems).toHaveLength(3);
     expect(problems.join("\n")).toContain('its tool "no_schema" is left out');
   });
@@ -218,6 +218,18 @@ describe("a hostile server", () => {
     expect((await use(tools, "h__pid")).content).toMatch(/is down \(.*\); it is tried again in 1 s/);
     time += 1000;
     expect((await use(tools, "h__pid")).content).toMatch(/^\d+$/);
+  });
+
+  it("cannot have a call made twice by saying it never heard of us", async () => {
+    const lines: string[] = [];
+    const { tools } = await connect({ h: hostile() }, { log: (_, line) => lines.push(line) });
+    expect(await use(tools, "h__forget")).toMatchObject({
+      isError: true,
+      content: expect.stringContaining("I do not know you"),
+    });
+    await until(() => lines.includes("it was done"));
+    expect(await use(tools, "h__echo", { a: 1 })).toMatchObject({ content: '{"a":1}' });
+    expect(lines.filter((line) => line === "it was done")).toHaveLength(1);
   });
 
   it("that hangs holds up only the call that hangs", async () => {

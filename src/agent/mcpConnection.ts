@@ -70,7 +70,7 @@ export class McpConnection {
         return outputOfMcp(answer);
       } catch (error) {
         if (signal.aborted) this.probe(client);
-        const refused = isForgotten(error);
+        const refused = await isForgotten(client, error);
         if (refused || isBroken(error)) this.drop(client);
         if (!refused || retried) throw new Error(this.callFailed(error));
       }
@@ -200,9 +200,14 @@ export class McpConnection {
   }
 }
 
-/** The server does not know our session any more: it was started anew, and has not run the call. */
-function isForgotten(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === 404 || error.code === 400);
+/**
+ * The server does not know our session any more: it was started anew, and has not run the call. Only HTTP says that:
+ * the code of any other error is the server's own choice, and may come from a tool that has done its work.
+ */
+async function isForgotten({ transport }: Client, error: unknown): Promise<boolean> {
+  if (transport?.sessionId === undefined) return false;
+  const { StreamableHTTPError } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  return error instanceof StreamableHTTPError && (error.code === 404 || error.code === 400);
 }
 
 /** Connection closed (-32000 by the SDK), or a failed fetch: nobody knows how far the call came. */

@@ -11,6 +11,8 @@ export type Run = {
   readonly limits: AgentLimits;
   readonly deadline: Deadline;
   choice: ModelChoice;
+  /** Calls that ended in an answer or in tools. */
+  steps: number;
   spentUsd: number;
 };
 
@@ -42,8 +44,8 @@ export function endsHere(message: AssistantMessage): boolean {
 }
 
 /** One step's call, with its retries, and then with the fallback's. */
-export async function callModel(run: Run): Promise<Called> {
-  let failure: AssistantMessage | null = null;
+export async function callModel(run: Run, before: AssistantMessage | null): Promise<Called> {
+  let failure = before;
   for (let attempt = 1; ; attempt++) {
     const stop = stopOf(run);
     if (stop) return { ok: false, end: stop };

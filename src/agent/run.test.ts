@@ -12,6 +12,7 @@ import {
 } from "../testing/chatCompletionsServer.js";
 import { startDeadline } from "./deadline.js";
 import type { AgentLimits, UnfinishedBatch } from "./host.js";
+import type { Used } from "./limitsLeft.js";
 import { stopOf } from "./modelCall.js";
 import { runAgent } from "./run.js";
 import type { Tool } from "./tool.js";
@@ -68,9 +69,12 @@ const tool = (name: string, run: Tool["run"], more: Partial<Tool> = {}): Tool =>
   run,
   ...more,
 });
-type More = { limits?: Partial<AgentLimits>; unfinished?: UnfinishedBatch };
-const run = (tools: Tool[] = [], { limits, unfinished }: More = {}, signal = new AbortController().signal) =>
-  runAgent(host, { tools, limits: { ...LIMITS, ...limits }, unfinished: unfinished ?? null }, signal);
+type More = { limits?: Partial<AgentLimits>; unfinished?: UnfinishedBatch | null; used?: Used | null };
+const run = (
+  tools: Tool[] = [],
+  { limits, unfinished = null, used = null }: More = {},
+  signal = new AbortController().signal,
+) => runAgent(host, { tools, limits: { ...LIMITS, ...limits }, unfinished, used }, signal);
 const sent = (index: number): string => server.requests[index]?.body.toString("utf8") ?? "";
 const models = () => server.requests.map(({ body }) => JSON.parse(body.toString("utf8")).model);
 
@@ -255,8 +259,33 @@ describe("limits", () => {
     const deadline = startDeadline(host, Number.POSITIVE_INFINITY, new AbortController().signal);
     const limits = { ...LIMITS, usd: 0.5 };
     const underway = { host, tools: [], limits, deadline, choice: "model" as const };
-    expect(stopOf({ ...underway, spentUsd: 0.4 })).toBe(null);
-    expect(stopOf({ ...underway, spentUsd: 0.5 })).toEqual({ status: "out_of_money" });
+    expect(stopOf({ ...underway, steps: 0, spentUsd: 0.4 })).toBe(null);
+    expect(stopOf({ ...underway, steps: 0, spentUsd: 0.5 })).toEqual({ status: "out_of_money" });
+  });
+});
+
+describe("a run that goes on after a crash", () => {
+  const used = { steps: 0, timeMs: 0, usd: 0 };
+
+  it("has the steps that are left", async () => {
+    play(...Array.from({ length: 5 }, () => callsTools(["clock"])));
+    const given = { limits: { steps: 4 }, used: { ...used, steps: 3 } };
+    expect(await run([tool("clock", async () => "six")], given)).toEqual({ status: "out_of_steps" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("has the time that is left, and begins nothing when there is none", async () => {
+    play({ ...says("Hm"), ending: "silence", cutAt: Buffer.byteLength(String(says("Hm").body)) - 40 });
+    host.onDelta = () => host.pass(LIMITS.timeMs - 300_000);
+    expect(await run([], { used: { ...used, timeMs: 300_000 } })).toEqual({ status: "out_of_time" });
+    expect(await run([], { used: { ...used, timeMs: LIMITS.timeMs } })).toEqual({ status: "out_of_time" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("has the money that is left", async () => {
+    const end = await run([], { limits: { usd: 1 }, used: { ...used, usd: 1.5 } });
+    expect(end).toEqual({ status: "out_of_money" });
+    expect(server.requests).toHaveLength(0);
   });
 });
 

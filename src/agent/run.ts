@@ -2,21 +2,24 @@ import { AssistantMessage } from "../message/index.js";
 import { freshBatch, runBatch, type ToolBatch, unfinishedBatch } from "./batch.js";
 import { startDeadline } from "./deadline.js";
 import type { AgentEnd, AgentHost, AgentLimits, UnfinishedBatch } from "./host.js";
+import { limitsLeft, type Used } from "./limitsLeft.js";
 import { callModel, endsHere, type Run, stopOf } from "./modelCall.js";
 import type { Tool } from "./tool.js";
 
-/** What a run starts with. `unfinished`: the batch in which a crash cut the turn short. */
-export type AgentTask = {
+/** What a run starts with. `unfinished`: the batch in which a crash cut the turn short; `used`: what it took by then. */
+export type AgentStart = {
   tools: readonly Tool[];
   limits: AgentLimits;
   unfinished?: UnfinishedBatch | null;
+  used?: Used | null;
 };
 
 /** Call the model, run its tools, call again, until it stops calling tools. Throws only what the host throws. */
-export async function runAgent(host: AgentHost, task: AgentTask, signal: AbortSignal): Promise<AgentEnd> {
-  const { tools, limits, unfinished } = task;
+export async function runAgent(host: AgentHost, start: AgentStart, signal: AbortSignal): Promise<AgentEnd> {
+  const { tools, unfinished } = start;
+  const limits = limitsLeft(start.limits, start.used);
   const deadline = startDeadline(host, limits.timeMs, signal);
-  const run: Run = { host, tools, limits, deadline, choice: "model", spentUsd: 0 };
+  const run: Run = { host, tools, limits, deadline, choice: "model", steps: 0, spentUsd: 0 };
   try {
     const early = unfinished ? await finishBatch(run, unfinishedBatch(unfinished, tools)) : null;
     return early ?? (await runSteps(run));
@@ -25,9 +28,10 @@ export async function runAgent(host: AgentHost, task: AgentTask, signal: AbortSi
   }
 }
 
-async function runSteps(run: Run): Promise<AgentEnd> {
-  for (let step = 0; step < run.limits.steps; step++) {
-    const called = await callModel(run);
+/** Steps until the run ends. `failure`: what made it turn to the fallback, where that was no call of ours. */
+export async function runSteps(run: Run, failure: AssistantMessage | null = null): Promise<AgentEnd> {
+  for (; run.steps < run.limits.steps; run.steps++) {
+    const called = await callModel(run, failure);
     if (!called.ok) return called.end;
     const { call, message, verdict } = called;
     if (endsHere(message)) {

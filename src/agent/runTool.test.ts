@@ -23,7 +23,7 @@ const tool = (name: string, run: Tool["run"], more: Partial<Tool> = {}): Tool =>
 function runOf(tools: Tool[], stop = new AbortController().signal): Run & { host: MemoryHost } {
   const host = new MemoryHost(model({ api: "demo", id: "demo" }));
   const deadline = startDeadline(host, LIMITS.timeMs, stop);
-  return { host, tools, limits: LIMITS, deadline, choice: "model", spentUsd: 0 };
+  return { host, tools, limits: LIMITS, deadline, choice: "model", steps: 0, spentUsd: 0 };
 }
 
 /** What comes back for one call of each tool, in order. */

@@ -25,6 +25,8 @@ export class RecordingHost {
   joins: (string | null)[] = [];
   /** The call with this number is refused. */
   refuseAt = Number.POSITIVE_INFINITY;
+  /** The model to turn to when the first one fails. */
+  fallback: Model | null = null;
   onDelta: (delta: ModelDelta) => void = () => {};
   private readonly sleepers = new Set<{ ms: number; wake: () => void }>();
   private skipped = 0;
@@ -41,9 +43,10 @@ export class RecordingHost {
     return () => {};
   }
 
-  async request() {
+  async request(choice: "model" | "fallback" = "model") {
+    const model = choice === "model" ? this.model : (this.fallback ?? this.model);
     const about = { chat_jid: "home", turn_id: "turn-1", assistant_name: "Longhand", time_zone: "UTC" };
-    return { model: this.model, request: { messages: [...this.messages], about, ...this.request_ } };
+    return { model, request: { messages: [...this.messages], about, ...this.request_ } };
   }
 
   async record(call: Omit<Call, "id">) {

@@ -90,6 +90,9 @@ export class PipeHost implements AgentHost {
     for (const { id, name, args } of AssistantMessage.toolCalls(message)) {
       write({ type: "tool_use", id, name, args });
     }
+    write({ type: "run_tools" });
+    // Without an answer nothing runs: the end of the input stops the run.
+    await this.given.lines.next();
     return "go_on";
   }
 
