@@ -467,4 +467,33 @@ describe("a command whose time has passed", () => {
     second.say("Two.");
     await home.outcome(await next);
   });
+
+  it("that was edited into a shell command, or was one and was edited, is not run", async () => {
+    const ran: string[] = [];
+    const shell = async (command: string) => {
+      ran.push(command);
+      return { ok: true as const, output: "", exit_code: 0, note: "" };
+    };
+    const { home, gateway } = await open({ shell_allow: ["slack:U1"] }, { shell });
+    await home.say("one?");
+    const call = await held.next();
+    const [reset, changed, same] = [
+      await home.say("reset context"),
+      await home.say("!ls"),
+      await home.say("!pwd"),
+    ];
+    await gateway.revise("home", reset, "!rm x");
+    await gateway.revise("home", changed, "!rm y");
+    call.say("One.");
+    expect(await home.ended(reset)).toMatchObject({
+      outcome: "ignored",
+      reason: expect.stringContaining("not the command"),
+    });
+    expect(await home.ended(changed)).toMatchObject({
+      outcome: "ignored",
+      reason: expect.stringContaining("not the command"),
+    });
+    expect(await home.outcome(same)).toBe("command");
+    expect(ran).toEqual(["pwd"]);
+  });
 });
