@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { brokenRules } from "../testing/anthropicRules.js";
+import { histories } from "../testing/histories.js";
+import { encode } from "./call.js";
+import type { ModelRequest } from "./codec.js";
+import { model } from "./model.js";
+
+// Divisible by 15: fast-check never ends on a fraction of a run.
+const RUNS = process.env.LONGHAND_LONG ? 30_000 : 900;
+
+const MODELS = [
+  "claude-sonnet-4-5",
+  "claude-opus-5",
+  "claude-opus-4-8",
+  "claude-sonnet-4-6",
+  "claude-sonnet-5",
+  "claude-opus-5-5",
+  "claude-fable-5",
+  "claude-3-5-haiku-20241022",
+].map((id) => model({ api: "anthropic", id, apiKey: "canary-key" }));
+
+const { request, turn } = histories({
+  providers: ["anthropic", "openai"],
+  apis: ["anthropic", "openai-chat"],
+  models: ["claude-sonnet-4-5", "claude-opus-4-8", "claude-opus-5"],
+  natives: [{ api: "anthropic", data: { rawArguments: "{" } }],
+});
+
+const asked: fc.Arbitrary<ModelRequest> = fc
+  .tuple(
+    request,
+    fc.constantFrom(undefined, "off", "low", "high"),
+    fc.constantFrom(undefined, 1, 1500, 4000, 1_000_000),
+    fc.constantFrom(undefined, 0, 0.5, 2),
+    fc.constantFrom(undefined, true, false),
+  )
+  .map(([given, thinking, maxTokens, temperature, cache]) => ({
+    ...given,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(cache === undefined ? {} : { cache }),
+  }));
+
+test("no history makes a request that a strict server would refuse", () => {
+  const met = new Set<string>();
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(asked, fc.constantFrom(...MODELS), (given, on) => {
+      const encoded = encode(on, given);
+      expect(brokenRules(encoded.body)).toEqual([]);
+      expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
+      for (const block of encoded.blocks) {
+        expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);
+        if (["message", "summary", "thread_context"].includes(block.kind)) JSON.parse(block.text);
+      }
+      for (const { reason } of encoded.leftOut) met.add(reason);
+      for (const word of SPELLINGS) if (encoded.body.includes(word)) seen.add(word);
+    }),
+    { numRuns: RUNS },
+  );
+  // The generator reaches every way of being left out, and every spelling; otherwise this test would prove less.
+  expect([...met].sort()).toEqual([
+    "a result of an answer that failed",
+    "a second result for one tool call",
+    "a tool result without its call",
+    "nothing in it to send",
+    "the answer failed",
+    "thinking alone, which this API cannot take back",
+  ]);
+  expect([...seen].sort()).toEqual([...SPELLINGS].sort());
+});
+
+const SPELLINGS = [
+  '"role":"system"',
+  '"type":"thinking"',
+  '"type":"redacted_thinking"',
+  '"type":"tool_use"',
+  '"is_error":true',
+  '"type":"base64"',
+  '"type":"url"',
+  '"tool_choice":{"type":"none"}',
+  '"type":"enabled"',
+  '"type":"adaptive"',
+  '"type":"disabled"',
+  "[System message]",
+  "[Attached to the result",
+];
+
+test("no metadata, foreign leftover, foreign signature or key is in any request", () => {
+  fc.assert(
+    fc.property(asked, fc.constantFrom(...MODELS), (given, on) => {
+      const { body } = encode(on, given);
+      expect(body).not.toMatch(/canary-(metadata|native|key)|rawArguments/);
+      const own = given.messages.some(
+        (one) =>
+          one.role === "assistant" &&
+          one.provider === on.provider &&
+          one.api === on.api &&
+          one.model === on.id,
+      );
+      if (!own) expect(body).not.toContain("canary-signature");
+    }),
+    { numRuns: RUNS / 3 },
+  );
+});
+
+test("every word a person said is in the request, in order", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom(...MODELS), (given, on) => {
+      const said = given.messages
+        .flatMap((one) => (one.role === "user" ? one.contents : []))
+        .flatMap((content) => (content.type === "text" ? [content.content] : []));
+      const sent: { role: string; content: { text?: string }[] }[] = JSON.parse(
+        encode(on, given).body,
+      ).messages;
+      let rest = sent
+        .filter((one) => one.role === "user")
+        .flatMap((one) => one.content.map((part) => part.text ?? ""))
+        .join("\n\n");
+      for (const words of said
+        .filter((one) => one.trim() !== "")
+        .map((one) => one.replace(/\p{Surrogate}/gu, "\ufffd"))) {
+        const at = rest.indexOf(words);
+        expect(at).toBeGreaterThanOrEqual(0);
+        rest = rest.slice(at + words.length);
+      }
+    }),
+    { numRuns: RUNS / 3 },
+  );
+});
+
+test("while a chat only grows, the blocks of one request begin the next", () => {
+  const tools = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
+  fc.assert(
+    fc.property(fc.array(turn, { minLength: 2, maxLength: 6 }), fc.constantFrom(...MODELS), (turns, on) => {
+      const ask = (count: number) =>
+        encode(on, { system: "Be kind.", tools, messages: turns.slice(0, count).flat() }).blocks;
+      for (let count = 1; count < turns.length; count++) {
+        const before = ask(count).slice(0, -1);
+        expect(ask(count + 1).slice(0, before.length)).toEqual(before);
+      }
+    }),
+    { numRuns: RUNS / 5 },
+  );
+});
