@@ -67,26 +67,32 @@ function inOrder(pieces: readonly Piece[]): Piece[] {
   return pieces.toSorted((a, b) => (a.trace?.at ?? 0) - (b.trace?.at ?? 0));
 }
 
-/** Reasoning is refused without the item that came of it, so it stays only where that one still follows. */
+/** Reasoning is refused without the items it stood between, so it stays only where they do; each loss may cause others. */
 function withoutLoneReasoning(pieces: readonly Piece[], canGoBack: (piece: Reasoning) => boolean): Piece[] {
-  const seen = new Set<string>();
-  const able = pieces.filter((piece) => {
-    if (piece.type !== "reasoning") return true;
-    const id = idOf(piece);
-    const again = id !== null && seen.has(id);
-    if (id !== null) seen.add(id);
-    return !again && canGoBack(piece);
-  });
-  const kept: Piece[] = [];
-  for (const piece of able.toReversed()) {
-    const next = kept.at(-1);
-    if (piece.type !== "reasoning" || (next && isFollowedBy(piece, next))) kept.push(piece);
+  let kept = withoutRepeats(pieces).filter((piece) => piece.type !== "reasoning" || canGoBack(piece));
+  for (;;) {
+    const left = kept.filter((piece, at) => {
+      return piece.type !== "reasoning" || isBetween(kept[at - 1], piece, kept[at + 1]);
+    });
+    if (left.length === kept.length) return left;
+    kept = left;
   }
-  return kept.reverse();
 }
 
-function isFollowedBy({ trace }: Reasoning, next: Piece): boolean {
-  return trace === null || next.trace?.at === trace.at + 1;
+function withoutRepeats(pieces: readonly Piece[]): Piece[] {
+  const seen = new Set<string>();
+  return pieces.filter((piece) => {
+    const id = piece.type === "reasoning" ? idOf(piece) : null;
+    const isRepeat = id !== null && seen.has(id);
+    if (id !== null) seen.add(id);
+    return !isRepeat;
+  });
+}
+
+function isBetween(before: Piece | undefined, { trace }: Reasoning, next: Piece | undefined): boolean {
+  if (!next) return false;
+  if (trace === null) return true;
+  return (trace.at === 0 || before?.trace?.at === trace.at - 1) && next.trace?.at === trace.at + 1;
 }
 
 /** Is every item of the answer there? An id tells the server to look for its neighbours. */
