@@ -1,5 +1,6 @@
 import type { Chat } from "../message/index.js";
 import type { Spending } from "../store/store.js";
+import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 
 /** What an account may spend on a day. Null: as much as it likes. */
@@ -60,4 +61,21 @@ export function tokensOf(spending: Spending | null): number {
   if (!spending) return 0;
   const { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = spending;
   return input_tokens + output_tokens + cache_read_tokens + cache_write_tokens;
+}
+
+const TOLD_AGAIN_AFTER_MS = 6 * 3600_000;
+const LOOKED_BACK = 20;
+
+/** Were people told of this limit lately? Every refused message has its outcome; the news is told once. */
+export async function wasTold(hall: Hall, chatJid: string, refused: string): Promise<boolean> {
+  const rows = await hall.store.read.messages({
+    chat_jid: chatJid,
+    after_seq: null,
+    before_seq: Number.MAX_SAFE_INTEGER,
+    limit: LOOKED_BACK,
+    message_type: "host",
+    sender: "host",
+    since: iso(hall.clock.now() - TOLD_AGAIN_AFTER_MS),
+  });
+  return rows.some((row) => row.metadata.refused === refused);
 }

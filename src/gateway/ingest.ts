@@ -15,7 +15,7 @@ import type { CommitResult, Fact, Inbound, NewMessage, Work } from "../store/sto
 import { type Admitted, admit } from "./admission.js";
 import { admissionFacts } from "./admissionFacts.js";
 import { type Origin, platformThread } from "./broadcast.js";
-import { overBudget, payerOf } from "./budget.js";
+import { overBudget, payerOf, wasTold } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { dedupeKey, newRow, sha256 } from "./rows.js";
@@ -140,22 +140,6 @@ async function admission(hall: Hall, chat: Chat, arrival: Arrival, origin: Origi
   if (spent === null) return admitted;
   const refused = admit(body.content, metadata, chat, { ...facts, overBudget: spent });
   return { ...refused, isFirst: !(await wasTold(hall, chat.jid, spent)) };
-}
-
-const TOLD_AGAIN_AFTER_MS = 6 * 3600_000;
-
-/** Were people told of this limit lately? Every refused message has its outcome; the news is told once. */
-async function wasTold(hall: Hall, chatJid: string, limit: string): Promise<boolean> {
-  const rows = await hall.store.read.messages({
-    chat_jid: chatJid,
-    after_seq: null,
-    before_seq: Number.MAX_SAFE_INTEGER,
-    limit: 20,
-    message_type: "host",
-    sender: "host",
-    since: iso(hall.clock.now() - TOLD_AGAIN_AFTER_MS),
-  });
-  return rows.some((row) => row.metadata.refused === limit);
 }
 
 /** A command is told to the host, and what was refused reaches no model; what only lacked money may be read later. */

@@ -1,12 +1,13 @@
-import { type AgentEnd, runAgent, runContainer, type UnfinishedBatch } from "../agent/index.js";
-import type { Chat, Usage } from "../message/index.js";
+import { type AgentEnd, runAgent, runContainer, type UnfinishedBatch, type Used } from "../agent/index.js";
+import type { Chat } from "../message/index.js";
 import type { Claim, Fact, Turn } from "../store/store.js";
 import { platformThread } from "./broadcast.js";
-import { payerOf } from "./budget.js";
+import { payerOf, wasTold } from "./budget.js";
 import { iso } from "./clock.js";
 import { agentLimits, type Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
-import { closeTurn, takeUp } from "./resume.js";
+import { modelsOf } from "./models.js";
+import { closeTurn, type TakenUp, takeUp } from "./resume.js";
 import { takeForTurn } from "./take.js";
 import { TurnHost } from "./turnHost.js";
 import {
@@ -37,19 +38,19 @@ export type TurnTask = {
 /** One turn to its end: its messages are answered, or end in another named outcome. */
 export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): Promise<void> {
   const { claim, chat, members } = task;
-  const found = hall.resolveModel(chat.model ?? hall.defaultModel);
-  if (!found.ok) return cannotAnswer(hall, task, found.why);
+  const models = modelsOf(hall, chat);
+  if (!models.ok) return cannotAnswer(hall, task, models.why);
   const stop = new AbortController();
   follow(signal, stop);
-  const { state, unfinished, used } = await begin(hall, {
+  const { state, unfinished, used, limitsUsed } = await begin(hall, {
     claim,
     chat,
     members,
     why: task.why,
     left: task.left,
     untaken: task.untaken,
-    model: found.model,
-    fallback: fallbackOf(hall, chat),
+    model: models.model,
+    fallback: models.fallback,
     signal: stop.signal,
   });
   const ids = { chat: chat.jid, turn: state.turn.id, trace: state.trigger.id };
@@ -59,7 +60,7 @@ export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): 
   const host = new TurnHost(hall, state, watch, used);
   watch.start();
   try {
-    const end = await answer(hall, host, state, unfinished);
+    const end = await answer(hall, host, state, { unfinished, used: limitsUsed });
     await watch.close();
     await conclude(hall, host, state, end);
     hall.log("info", "turn.ended", { ...ids, status: end.status });
@@ -81,13 +82,14 @@ function follow(signal: AbortSignal, stop: AbortController): void {
 function answer(
   hall: Hall,
   host: TurnHost,
-  { model, signal }: TurnState,
-  unfinished: UnfinishedBatch | null,
+  { model, fallback, signal }: TurnState,
+  before: { unfinished: UnfinishedBatch | null; used: Used | null },
 ): Promise<AgentEnd> {
   const limits = agentLimits(hall.limits);
   const container = model.api === "container" ? hall.containers.get(model.id) : undefined;
-  if (container) return runContainer(host, { container, limits, unfinished }, signal);
-  return runAgent(host, { tools: hall.tools, limits, unfinished }, signal);
+  const { tools } = hall;
+  if (!container) return runAgent(host, { tools, limits, ...before }, signal);
+  return runContainer(host, { container, limits, ...before, fallback: fallback && { tools } }, signal);
 }
 
 /** An answer was written as it came; every other end is written here. */
@@ -118,7 +120,8 @@ async function conclude(
       return host.finish({ outcome: "failed", reason: why }, news);
     }
     case "refused": {
-      const news = tell(`The assistant does not answer: ${end.why}.`);
+      const told = await wasTold(hall, chat.jid, end.why);
+      const news = told ? [] : tell(`The assistant does not answer: ${end.why}.`, { refused: end.why });
       return host.finish({ outcome: "over_budget", reason: end.why }, news);
     }
     case "out_of_steps":
@@ -151,12 +154,6 @@ async function cannotAnswer(
   expectCommitted(await hall.store.settle({ lease: { lane, fence }, done, later: [], release: true, facts }));
 }
 
-/** A fallback that cannot be used is no reason not to try the chat's own model. */
-function fallbackOf(hall: Hall, chat: Chat) {
-  const found = chat.fallback_model === null ? null : hall.resolveModel(chat.fallback_model);
-  return found?.ok ? found.model : null;
-}
-
 /** Every sender id of the person who speaks with this one. */
 async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<string>> {
   const person = await hall.store.read.personOf(sender);
@@ -167,7 +164,7 @@ type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notice
   left: Turn | null;
   untaken: Untaken;
 };
-type Begun = { state: TurnState; unfinished: UnfinishedBatch | null; used: Usage | null };
+type Begun = { state: TurnState } & Pick<TakenUp, "unfinished" | "used" | "limitsUsed">;
 
 /** Start the turn, or go on with the one a crash cut short. */
 async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Begun> {
@@ -193,8 +190,8 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
-    const { unfinished, used, answered } = opening;
-    return { state: { ...state, head: opening.head, answered }, unfinished, used };
+    const { unfinished, used, limitsUsed, answered } = opening;
+    return { state: { ...state, head: opening.head, answered }, unfinished, used, limitsUsed };
   }
 }
 
