@@ -88,6 +88,11 @@ function checkChat(hall: Hall, chat: Chat): FieldError[] {
     const name = chat[field];
     const found = name === null ? null : hall.resolveModel(name);
     if (found && !found.ok) errors.push({ path: field, reason: found.why });
+    if (found?.ok && field === "fallback_model" && found.model.api === "container")
+      errors.push({
+        path: field,
+        reason: "expected a model: a container can be a chat's model, not its fallback",
+      });
   }
   return errors;
 }

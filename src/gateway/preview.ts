@@ -2,6 +2,7 @@ import { encode } from "../agent/index.js";
 import type { Block, Chat, LeftOut } from "../message/index.js";
 import type { Hall } from "./hall.js";
 import { turnLane, type Unstored } from "./ingest.js";
+import { modelsOf } from "./models.js";
 import { blocksOf } from "./receipts.js";
 import { saidMeanwhile, take } from "./take.js";
 import { attachmentBytes, hostRowsSince, readWindow, requestOf } from "./window.js";
@@ -20,7 +21,7 @@ export async function previewContext(
   said: Unstored | null,
   threadId: string = said?.threadId ?? "",
 ): Promise<PreviewResult> {
-  const found = hall.resolveModel(chat.model ?? hall.defaultModel);
+  const found = modelsOf(hall, chat);
   if (!found.ok) return { ok: false, why: found.why };
   const head = await hall.store.read.head(chat.jid, threadId);
   const window = await readWindow(hall, chat, head);

@@ -1,4 +1,4 @@
-import type { UnfinishedBatch } from "../agent/index.js";
+import type { UnfinishedBatch, Used } from "../agent/index.js";
 import {
   AssistantMessage,
   type CallEnvelope,
@@ -27,6 +27,8 @@ export type TakenUp = {
   unfinished: UnfinishedBatch | null;
   /** What its calls had used by then. */
   used: Usage | null;
+  /** How far it had come within its limits. */
+  limitsUsed: Used | null;
   /** How many of its messages, from the first, had their answer. */
   answered: number;
 };
@@ -44,7 +46,7 @@ export async function takeUp(hall: Hall, state: TurnState): Promise<TakenUp> {
     head: chain.head,
     facts: [...cut.facts, ...chain.facts],
     unfinished: await unfinishedBatch(hall, written),
-    used: await usedSoFar(hall, turn),
+    ...(await usedSoFar(hall, turn)),
     answered: await answeredSoFar(hall, state, written),
   };
 }
@@ -69,10 +71,21 @@ async function answeredSoFar(
   return open === -1 ? members.length : open;
 }
 
-async function usedSoFar(hall: Hall, { chat_jid, id }: Turn): Promise<Usage | null> {
+/**
+ * By its calls: a machine that was down for an hour, or whose clock was set, has not used up the turn's time. What a
+ * call that was cut took is not known.
+ */
+async function usedSoFar(hall: Hall, { chat_jid, id }: Turn): Promise<Pick<TakenUp, "used" | "limitsUsed">> {
   const calls = await hall.store.read.calls({ chat_jid, turn_id: id, after: null, limit: 500 });
   const ended = calls.filter(({ usage }) => usage !== null);
-  return ended.length === 0 ? null : ended.map(usageOfCall).reduce(Usage.add);
+  const used = ended.length === 0 ? null : ended.map(usageOfCall).reduce(Usage.add);
+  const sum = (of: (call: CallEnvelope) => number) => calls.reduce((total, call) => total + of(call), 0);
+  const limitsUsed = {
+    steps: calls.filter(({ status, purpose }) => status === "ok" && purpose === "turn").length,
+    timeMs: sum(({ duration_ms }) => duration_ms ?? 0),
+    usd: sum(({ cost }) => cost?.total ?? 0),
+  };
+  return { used, limitsUsed };
 }
 
 /** Tools of the newest answer that has no results; those that were done by then keep theirs. */

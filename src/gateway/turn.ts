@@ -198,7 +198,8 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
 async function start(hall: Hall, state: TurnState, untaken: Untaken | undefined) {
   const taking = await takeForTurn(hall, state, state.members, { untaken });
   const started: Fact = { type: "turn_started", turn: state.turn };
-  return { head: taking.head, facts: [started, ...taking.facts], unfinished: null, used: null, answered: 0 };
+  const facts = [started, ...taking.facts];
+  return { head: taking.head, facts, unfinished: null, used: null, limitsUsed: null, answered: 0 };
 }
 
 async function newTurn(hall: Hall, chat: Chat, threadId: string, triggerId: string): Promise<Turn> {

@@ -167,7 +167,9 @@ export class TurnHost implements AgentHost {
     const verdict = await this.close(rows, facts, { last, mayJoin: last });
     this.note("call.ended", call.id, { status: envelope.status });
     hall.live.end(call.id);
-    if (!last && envelope.status === "ok") this.watch.enterTools(rows);
+    // A container's tools are its own, whatever they are called.
+    const tools = call.model.api === "container" ? [] : hall.tools;
+    if (!last && envelope.status === "ok") this.watch.enterTools(rows, tools);
     return verdict;
   }
 

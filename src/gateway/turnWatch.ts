@@ -67,14 +67,14 @@ export class TurnWatch {
     await this.looking;
   }
 
-  /** The model called these tools: while one of them runs that must not be repeated, the turn is not cut short. */
-  enterTools(rows: readonly NewMessage[]): void {
-    const names = new Set(
-      rows.filter((row) => senderKind(row) === "tool_use").map((row) => String(row.metadata.name)),
-    );
-    const harmless = (tool: Tool) => tool.repeatable;
-    const known = this.hall.tools.filter((tool) => names.has(tool.name));
-    this.fragile = !known.every(harmless);
+  /**
+   * The model called these tools: while one of them runs that must not be repeated, the turn is not cut short. Of a tool
+   * we do not know, we do not know that it may.
+   */
+  enterTools(rows: readonly NewMessage[], tools: readonly Tool[]): void {
+    const harmless = new Set(tools.filter((tool) => tool.repeatable).map(({ name }) => name));
+    const used = rows.filter((row) => senderKind(row) === "tool_use");
+    this.fragile = used.some((row) => !harmless.has(String(row.metadata.name)));
   }
 
   leaveTools(): void {
