@@ -21,7 +21,7 @@ describe.skipIf(CHROMIUM === null)(`the page while the assistant is at work${SKI
     const containers = { helper: { command: [process.execPath, AGENT], isolation: "none" } };
     writeFileSync(join(folder, "containers.json"), JSON.stringify({ containers }));
     server = await ServerProcess.start({
-      LONGHAND_DEMO_DELAY_MS: "8",
+      LONGHAND_DEMO_DELAY_MS: "10",
       LONGHAND_CONTAINERS: join(folder, "containers.json"),
     });
     visitors = await Visitors.of(server);
@@ -128,7 +128,8 @@ describe.skipIf(CHROMIUM === null)(`the page while the assistant is at work${SKI
     const page = await visit("#chat=contained");
     await say(page, "are you in there?");
     await answers(page).click();
-    await page.locator(".block", { hasText: "are you in there?" }).first().waitFor();
+    const told = page.locator(".block[data-kind=message] .wording[data-hand=words]");
+    await expect.poll(() => told.last().textContent()).toMatch(/\[Me\]: are you in there\?$/);
     expect(await page.locator(".receipt").textContent()).toContain("helper by container");
   });
 
