@@ -58,6 +58,8 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
     case "spent":
     case "knock":
     case "person":
+    case "login_code":
+    case "login_code_used":
     case "person_removed":
     case "token":
     case "token_removed":

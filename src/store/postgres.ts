@@ -22,7 +22,7 @@ import {
   StoreUnavailable,
   WORK_KINDS,
 } from "./store.js";
-import { text } from "./sqlite/columns.js";
+import { text } from "./rows/columns.js";
 
 export { WrongUrl } from "./postgres/connect.js";
 export { WrongDatabase } from "./postgres/migrate.js";

@@ -21,7 +21,7 @@ import {
   work,
 } from "./contract/sample.js";
 import { placeOf } from "./postgres/connect.js";
-import { CannotMove, moveToPostgres } from "./postgres/move.js";
+import { CannotMove, moveToPostgres } from "./postgresMove.js";
 import { openPostgres } from "./postgres.js";
 import { openSqlite } from "./sqlite.js";
 import type { Store } from "./store.js";

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import {
   CHATS,
+  CODES,
   MESSAGES,
   ENTRIES,
   CALLS,
@@ -155,6 +156,17 @@ async function everything({ read }: Store): Promise<unknown> {
         read.inbounds({ chat_jid, outcome, after_seq: 0, limit: 100 }),
       ),
     ),
+    lastAdmitted: await Promise.all(
+      [0, 1, 20].map((since) =>
+        read.lastAdmitted({
+          chat_jid,
+          thread_id: "",
+          senders: ["web:ben", "web:olivia"],
+          since,
+          reasons: ["trigger", "mention"],
+        }),
+      ),
+    ),
     untaken: await Promise.all(["", "side"].map((thread) => read.untaken(chat_jid, thread, 100))),
     heads: await Promise.all(["", "side"].map((thread) => read.head(chat_jid, thread))),
     paths: await Promise.all(
@@ -197,6 +209,8 @@ async function everything({ read }: Store): Promise<unknown> {
     events: await read.events({ after: null, chat_jid: null, limit: 1000 }),
     last: await read.lastEvent(),
     tokens: await read.tokens(),
+    codes: await Promise.all(CODES.map((sha256) => read.loginCode(sha256))),
+    lastOfTurns: await Promise.all(TURNS.map((id) => read.lastCallOfTurn(id))),
     people: await read.people(),
     personOf: await Promise.all(SENDERS.map((sender) => read.personOf(sender))),
     spent: await Promise.all(

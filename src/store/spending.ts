@@ -2,6 +2,7 @@ import type { Expectation, Spending } from "./store.js";
 
 type Budget = Extract<Expectation, { type: "budget" }>;
 
+/** What an account has that was never used. */
 export const NOTHING_SPENT: Spending = {
   calls: 0,
   unpriced: 0,
@@ -12,6 +13,7 @@ export const NOTHING_SPENT: Spending = {
   usd: 0,
 };
 
+/** Both together. */
 export function addSpending(to: Spending, more: Spending): Spending {
   return {
     calls: to.calls + more.calls,
@@ -33,6 +35,7 @@ export function overBudget({ account, day, plus, usd, tokens }: Budget, spent: S
   return null;
 }
 
-function tokensIn(spent: Spending): number {
+/** All tokens, whatever their class. */
+export function tokensIn(spent: Spending): number {
   return spent.input_tokens + spent.output_tokens + spent.cache_read_tokens + spent.cache_write_tokens;
 }

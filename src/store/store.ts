@@ -17,6 +17,7 @@ import type {
 } from "../message/index.js";
 
 export { compareCursors, isCursor } from "./events.js";
+export { addSpending, NOTHING_SPENT, tokensIn } from "./spending.js";
 
 /**
  * Where words are kept. Facts are written by one call, all or nothing; work is claimed under a lease.
@@ -50,12 +51,14 @@ export type Batch = { expect?: Expectation[]; facts: Fact[] };
 export type Expectation =
   /** We still hold the lane; otherwise `fenced`. */
   | { type: "lease"; lane: string; fence: number }
-  /** The message has no terminal outcome yet; otherwise `conflict`. */
-  | { type: "pending"; chat_jid: string; message_id: string }
   /** The chat is not registered yet; otherwise `conflict`. */
   | { type: "chat_absent"; jid: string }
   /** The chat is registered; otherwise `conflict`. */
   | { type: "chat_present"; jid: string }
+  /** The chat is registered and set exactly as it was when it was read; otherwise `conflict`. */
+  | { type: "chat_unchanged"; chat: Chat }
+  /** The person is as they were when they were read, or (null) nobody ever had the id; otherwise `conflict`. */
+  | { type: "person"; id: string; was: Person | null }
   /** The head of the thread has not moved; otherwise `conflict`. */
   | { type: "head"; chat_jid: string; thread_id: string; entry_id: string | null }
   /** The message has been revised this often; otherwise `conflict`. */
@@ -141,11 +144,16 @@ export type Fact =
   | { type: "chat_removed"; jid: string; at: string }
   /** Somebody spoke at an address that belongs to no chat. Counted; the words are not kept. */
   | { type: "knock"; address: string; channel: string; name: string; at: string }
-  /** Inserts or replaces. A sender id that is another person's is a conflict. */
+  /** Inserts or replaces. A sender id that is another person's is a conflict, and so is the id of a removed person. */
   | { type: "person"; person: Person }
+  /** With their tokens and login codes. The id is never given again: what was theirs must not become another's. */
   | { type: "person_removed"; id: string }
   | { type: "token"; token: Token }
-  | { type: "token_removed"; id: string };
+  | { type: "token_removed"; id: string }
+  /** Adds a code that works once; forgets those whose time is over by `now`. */
+  | { type: "login_code"; code: LoginCode; now: number }
+  /** Uses a code up. One that is not there, or was used up before, is a conflict. */
+  | { type: "login_code_used"; sha256: string };
 
 /** A message about to be stored: the store hands out `seq`. */
 export type NewMessage = Omit<MessageRow, "seq" | "attachments" | "revision" | "edited_at" | "deleted_at"> & {
@@ -168,18 +176,21 @@ export type Inbound = {
   outcome: OutcomeWord;
   outcome_reason: string;
   turn_id: string | null;
-  /** Milliseconds by our own clock; the message's `timestamp` is whatever its sender says. */
+  /**
+   * Milliseconds by our own clock; the message's `timestamp` is whatever its sender says. A store that processes on several
+   * machines share puts it right by its own clock, and tells it by the clock of whoever reads it.
+   */
   received_at: number;
 };
 
-export const WORK_KINDS = ["turn", "delivery", "fetch"] as const;
+export const WORK_KINDS = ["turn", "delivery"] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
 /** A piece of durable work. Work of one lane is done in order, by one holder at a time. */
 export type Work = {
   id: string;
   kind: WorkKind;
-  /** `turn:<chat>`, `turn:<chat>#<thread>`, `delivery:<address>#<thread>`, … */
+  /** Any name; the gateway calls them `turn:["<chat>","<thread>"]` and `delivery:<address>#<thread>`. */
   lane: string;
   chat_jid: string;
   /** What it is about: a message id, a delivery id. */
@@ -288,6 +299,14 @@ export type Token = {
   /** Whoever bears it speaks as this person. */
   person_id: string | null;
 };
+/** A code that opens the page once. Not a token: nothing can be asked for with it but a token. */
+export type LoginCode = {
+  sha256: string;
+  /** Whose page it opens; null: the operator's. */
+  person_id: string | null;
+  /** Milliseconds; not after then. */
+  expires_at: number;
+};
 export type KnownAddress = {
   address: string;
   channel: string;
@@ -297,7 +316,6 @@ export type KnownAddress = {
   count: number;
 };
 export type Revision = { revision: number; content: string | null; at: string };
-export type ThreadHead = { chat_jid: string; thread_id: string; head: string | null };
 
 /** Lists are ascending by `seq` or time. `limit` is the reader's to bound. */
 export type StoreReads = {
@@ -326,6 +344,17 @@ export type StoreReads = {
     after_seq: number;
     limit: number;
   }): Promise<Inbound[]>;
+  /**
+   * When a message of this thread last came in, since a moment, that one of these senders wrote and that was admitted for
+   * one of these reasons; null when there is none. Costs what came in since that moment, not the history.
+   */
+  lastAdmitted(query: {
+    chat_jid: string;
+    thread_id: string;
+    senders: readonly string[];
+    since: number;
+    reasons: readonly string[];
+  }): Promise<number | null>;
 
   /** Messages of a thread that wait to be put on the tree, by `seq`. */
   untaken(chat_jid: string, thread_id: string, limit: number): Promise<MessageRow[]>;
@@ -352,6 +381,8 @@ export type StoreReads = {
   }): Promise<CallEnvelope[]>;
   /** The id of the newest call made for a turn of this thread: the request the next one extends. */
   lastCall(chat_jid: string, thread_id: string): Promise<string | null>;
+  /** The newest call of a turn. */
+  lastCallOfTurn(turn_id: string): Promise<CallEnvelope | null>;
   /** Envelopes by id, with what each part's API left over. */
   callParts(ids: string[]): Promise<{ call: CallEnvelope; leftovers: Leftover[] }[]>;
   partial(call_id: string): Promise<PartialPart[]>;
@@ -385,6 +416,7 @@ export type StoreReads = {
 
   token(sha256: string): Promise<Token | null>;
   tokens(): Promise<Token[]>;
+  loginCode(sha256: string): Promise<LoginCode | null>;
   /** The secret with which this chat's block ids are made. */
   blockKey(chat_jid: string): Promise<Uint8Array | null>;
 };

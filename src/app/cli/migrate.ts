@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { placeOf, WrongUrl } from "../../store/postgres/connect.js";
-import { CannotMove, moveToPostgres } from "../../store/postgres/move.js";
+import { CannotMove, moveToPostgres } from "../../store/postgresMove.js";
 import { holdAlone } from "./alone.js";
 import { CommandFailed, type Output } from "./output.js";
 import { placeWithoutSecrets } from "./openStore.js";

@@ -189,6 +189,19 @@ export const calls: Check[] = [
     },
   },
   {
+    name: "the newest call of a turn is found without the others",
+    async check(store) {
+      await kept(store, [registered(), turn("t1"), turn("t2")]);
+      assert.equal(await store.read.lastCallOfTurn("t1"), null);
+      await kept(store, [started("c1", {}, { turn_id: "t1" }), started("c2", {}, { turn_id: "t1" })]);
+      await kept(store, [started("c3", {}, { turn_id: "t2" }), started("c4", {})]);
+      assert.deepEqual(await store.read.lastCallOfTurn("t1"), await store.read.call("c2"));
+      await kept(store, [{ type: "call_ended", call: call("c2", { status: "ok" }), leftovers: [] }]);
+      assert.equal((await store.read.lastCallOfTurn("t1"))?.status, "ok");
+      assert.equal((await store.read.lastCallOfTurn("t2"))?.id, "c3");
+    },
+  },
+  {
     name: "a call stays with the turn it was started for",
     async check(store) {
       const request = { base: null, blocks: [], left_out: [], breaks: [] };

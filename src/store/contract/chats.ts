@@ -65,6 +65,33 @@ export const chats: Check[] = [
     },
   },
   {
+    name: "a chat that somebody else changed since it was read is not overwritten",
+    async check(store) {
+      const bindings = [binding("web:1"), binding("slack:2")];
+      await kept(store, [registered(CHAT, { name: "Küche \u0000", bindings })]);
+      const was = await store.read.chat(CHAT);
+      assert.ok(was);
+      const unchanged = { type: "chat_unchanged", chat: was } as const;
+      const results = await Promise.all(
+        ["one", "two"].map((model) =>
+          store.commit({ expect: [unchanged], facts: [{ type: "chat", chat: { ...was, model }, at: AT }] }),
+        ),
+      );
+      assert.deepEqual(results.map(({ status }) => status).sort(), ["committed", "conflict"]);
+      const late = await store.commit({ expect: [unchanged], facts: [] });
+      assert.match(whyConflict(late), /changed/);
+      if (late.status === "conflict") assert.deepEqual(late.expectation, unchanged);
+      const now = await store.read.chat(CHAT);
+      assert.ok(now);
+      await kept(store, [message("m1")], [{ type: "chat_unchanged", chat: now }]);
+      await kept(store, [{ type: "chat", chat: { ...now, bindings: bindings.toReversed() }, at: AT }]);
+      whyConflict(await store.commit({ expect: [{ type: "chat_unchanged", chat: now }], facts: [] }));
+      await kept(store, [{ type: "chat_removed", jid: CHAT, at: AT }]);
+      const gone = await store.commit({ expect: [{ type: "chat_unchanged", chat: now }], facts: [] });
+      assert.match(whyConflict(gone), /not registered/);
+    },
+  },
+  {
     name: "an address belongs to one chat at most",
     async check(store) {
       await kept(store, [registered(CHAT, { bindings: [binding("web:1")] })]);

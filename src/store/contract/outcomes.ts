@@ -21,7 +21,7 @@ export const outcomes: Check[] = [
     name: "an inbound message ends in exactly one outcome",
     async check(store) {
       await kept(store, [registered(), message("m1"), inbound("m1", { received_at: 1_794_744_000_123 })]);
-      await kept(store, [answered("m1")], [{ type: "pending", chat_jid: CHAT, message_id: "m1" }]);
+      await kept(store, [answered("m1")]);
       assert.deepEqual(await store.read.inbound(CHAT, "m1"), {
         chat_jid: CHAT,
         message_id: "m1",
@@ -38,23 +38,6 @@ export const outcomes: Check[] = [
     },
   },
   {
-    name: "an expectation that the message is still pending is checked at the commit",
-    async check(store) {
-      await kept(store, [
-        registered(),
-        message("m1"),
-        inbound("m1", { outcome: "ambient", admission: "ambient" }),
-      ]);
-      const pending = { type: "pending", chat_jid: CHAT, message_id: "m1" } as const;
-      const result = await store.commit({ expect: [pending], facts: [message("m2")] });
-      assert.match(whyConflict(result), /already ended: ambient/);
-      if (result.status === "conflict") assert.deepEqual(result.expectation, pending);
-      assert.equal(await store.read.message(CHAT, "m2"), null);
-      const unknown = await store.commit({ expect: [{ ...pending, message_id: "m9" }], facts: [] });
-      assert.match(whyConflict(unknown), /not an inbound message/);
-    },
-  },
-  {
     name: "an outcome or admission needs its message, and a message is admitted once",
     async check(store) {
       await kept(store, [registered(), message("m1")]);
@@ -64,6 +47,43 @@ export const outcomes: Check[] = [
       whyConflict(await store.commit({ facts: [inbound("m1", { reason: "again" })] }));
       assert.equal((await store.read.inbound(CHAT, "m1"))?.reason, "trigger");
       assert.equal(await store.read.inbound(OTHER, "m1"), null);
+    },
+  },
+  {
+    name: "when somebody was last admitted for a reason is told by thread, sender and time",
+    async check(store) {
+      await kept(store, [registered(), registered(OTHER)]);
+      const said_ = (id: string, sender: string, received_at: number, reason = "mention", thread_id = "") => [
+        message(id, { sender, thread_id }),
+        inbound(id, { received_at, reason }),
+      ];
+      await kept(store, [
+        ...said_("m1", "web:olivia", 1000),
+        ...said_("m2", "web:ben", 2000),
+        message("m3", { sender: "web:olivia" }),
+        ...said_("m4", "slack:U1", 3000, "reply"),
+        ...said_("m5", "web:olivia", 4000, "sticky"),
+        ...said_("m6", "web:olivia", 5000, "mention", "side"),
+      ]);
+      const last = (more: Partial<Parameters<typeof store.read.lastAdmitted>[0]> = {}) =>
+        store.read.lastAdmitted({
+          chat_jid: CHAT,
+          thread_id: "",
+          senders: ["web:olivia"],
+          since: 0,
+          reasons: ["mention", "reply"],
+          ...more,
+        });
+      assert.equal(await last(), 1000);
+      assert.equal(await last({ since: 1000 }), 1000);
+      assert.equal(await last({ since: 1001 }), null);
+      assert.equal(await last({ senders: ["web:olivia", "slack:U1"] }), 3000);
+      assert.equal(await last({ senders: ["web:olivia", "slack:U1"], since: 2500 }), 3000);
+      assert.equal(await last({ reasons: ["sticky"] }), 4000);
+      assert.equal(await last({ thread_id: "side" }), 5000);
+      assert.equal(await last({ senders: [] }), null);
+      assert.equal(await last({ reasons: [] }), null);
+      assert.equal(await last({ chat_jid: OTHER }), null);
     },
   },
   {

@@ -77,6 +77,88 @@ export const people: Check[] = [
     },
   },
   {
+    name: "the id of a removed person is not given again, and what was theirs is gone",
+    async check(store) {
+      const token = { id: "t1", name: "link", sha256: "aa", scopes: ["read"], created_at: AT };
+      await kept(store, [
+        known("olivia", { senders: ["a:1"] }),
+        { type: "token", token: { ...token, person_id: "olivia" } },
+        { type: "token", token: { ...token, id: "t2", sha256: "bb", person_id: "ben" } },
+        { type: "login_code", code: { sha256: "cc", person_id: "olivia", expires_at: 2000 }, now: 1000 },
+        { type: "login_code", code: { sha256: "dd", person_id: null, expires_at: 2000 }, now: 1000 },
+      ]);
+      await kept(store, [{ type: "person_removed", id: "olivia" }]);
+      assert.deepEqual(ids(await store.read.tokens()), ["t2"]);
+      assert.equal(await store.read.loginCode("cc"), null);
+      assert.notEqual(await store.read.loginCode("dd"), null);
+      assert.match(whyConflict(await store.commit({ facts: [known("olivia")] })), /olivia.*removed/);
+      const expected = { type: "person", id: "olivia", was: null } as const;
+      const refused = await store.commit({ expect: [expected], facts: [known("zoe")] });
+      assert.match(whyConflict(refused), /olivia.*removed/);
+      if (refused.status === "conflict") assert.deepEqual(refused.expectation, expected);
+      assert.deepEqual(await store.read.people(), []);
+      await kept(store, [{ type: "person_removed", id: "nobody" }, known("nobody")]);
+    },
+  },
+  {
+    name: "of two who add a person of one id, or change the same one, the second is told",
+    async check(store) {
+      const absent = { type: "person", id: "olivia", was: null } as const;
+      const results = await Promise.all(
+        ["a:1", "a:2"].map((sender) =>
+          store.commit({ expect: [absent], facts: [known("olivia", { senders: [sender] })] }),
+        ),
+      );
+      assert.deepEqual(results.map(({ status }) => status).sort(), ["committed", "conflict"]);
+      const was = (await store.read.people())[0] ?? null;
+      const unchanged = { type: "person", id: "olivia", was } as const;
+      await kept(store, [known("olivia", { name: "Livi", senders: ["a:1", "a:2"] })], [unchanged]);
+      const late = await store.commit({ expect: [unchanged], facts: [known("olivia", { name: "O" })] });
+      assert.match(whyConflict(late), /olivia was changed/);
+      const gone = { type: "person", id: "ben", was: person("ben") } as const;
+      assert.match(whyConflict(await store.commit({ expect: [gone], facts: [] })), /no person ben/);
+    },
+  },
+  {
+    name: "a login code is used once, by one of many who try at once",
+    async check(store) {
+      const code = { sha256: "cc", person_id: "olivia", expires_at: 2000 };
+      await kept(store, [{ type: "login_code", code, now: 1000 }]);
+      assert.deepEqual(await store.read.loginCode("cc"), code);
+      assert.equal(await store.read.token("cc"), null);
+      assert.deepEqual(await store.read.tokens(), []);
+      const token = { name: "page", scopes: ["read"], created_at: AT, person_id: "olivia" };
+      const used = await Promise.all(
+        ["t1", "t2", "t3"].map((id) =>
+          store.commit({
+            facts: [
+              { type: "login_code_used", sha256: "cc" },
+              { type: "token", token: { ...token, id, sha256: id } },
+            ],
+          }),
+        ),
+      );
+      assert.equal(used.filter(({ status }) => status === "committed").length, 1);
+      assert.equal((await store.read.tokens()).length, 1);
+      assert.equal(await store.read.loginCode("cc"), null);
+    },
+  },
+  {
+    name: "login codes whose time is over are forgotten when the next one comes",
+    async check(store) {
+      const code = (sha256: string, expires_at: number, now: number): Fact => ({
+        type: "login_code",
+        code: { sha256, person_id: null, expires_at },
+        now,
+      });
+      await kept(store, [code("aa", 2000, 1000), code("bb", 3000, 1000)]);
+      await kept(store, [code("cc", 4000, 2000)]);
+      assert.equal(await store.read.loginCode("aa"), null);
+      assert.equal((await store.read.loginCode("bb"))?.expires_at, 3000);
+      assert.match(whyConflict(await store.commit({ facts: [code("bb", 9000, 2000)] })), /already/);
+    },
+  },
+  {
     name: "a token knows whom its bearer speaks as",
     async check(store) {
       const token = { id: "t1", name: "link", sha256: "aa", scopes: ["read"], created_at: AT };

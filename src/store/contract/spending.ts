@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import type { CommitResult, Expectation, Fact, Spending, Store } from "../store.js";
+import {
+  type CommitResult,
+  type Expectation,
+  type Fact,
+  NOTHING_SPENT,
+  type Spending,
+  type Store,
+} from "../store.js";
 import { type Check, kept, message, registered, said, whyConflict } from "./sample.js";
 
 const DAY = "2026-11-15";
@@ -129,16 +136,7 @@ export const spending: Check[] = [
 ];
 
 function amounts(more: Partial<Spending> = {}): Spending {
-  return {
-    calls: 0,
-    unpriced: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    usd: 0,
-    ...more,
-  };
+  return { ...NOTHING_SPENT, ...more };
 }
 
 function spent(account: string, more: Partial<Spending> = {}, day: string = DAY): Fact {

@@ -1,10 +1,11 @@
 import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
 import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
+import { chatChange, personChange } from "../unchanged.js";
 import { overBudget, NOTHING_SPENT } from "../spending.js";
 import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
 import { addWork, hastenLane, holdsLane } from "./lanes.js";
-import { keepPerson, spend } from "./people.js";
+import { keepLoginCode, keepPerson, keepToken, removePerson, spend, useLoginCode } from "./people.js";
 import { messageOf } from "./rows.js";
 import { emptyRoom, type Journal, plain, type Room, type State } from "./state.js";
 import { addEntry, endTurn, moveHead, startTurn } from "./tree.js";
@@ -88,13 +89,16 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
     case "person":
       return keepPerson(context, fact.person);
     case "person_removed":
-      journal.remove(state.people, fact.id);
-      return null;
+      return removePerson(context, fact.id);
     case "token":
       return keepToken(context, fact);
     case "token_removed":
       journal.remove(state.tokens, fact.id);
       return null;
+    case "login_code":
+      return keepLoginCode(context, fact);
+    case "login_code_used":
+      return useLoginCode(context, fact.sha256);
   }
 }
 
@@ -113,15 +117,18 @@ export function firstUnmet(state: State, expectations: readonly Expectation[]): 
 
 function whyNot(state: State, expected: Exclude<Expectation, { type: "lease" }>): string | null {
   switch (expected.type) {
-    case "pending": {
-      const outcome = state.rooms.get(expected.chat_jid)?.inbounds.get(expected.message_id)?.outcome;
-      if (outcome === undefined) return `message ${expected.message_id} is not an inbound message`;
-      return outcome === "pending" ? null : `message ${expected.message_id} already ended: ${outcome}`;
-    }
     case "chat_absent":
       return state.rooms.get(expected.jid)?.chat ? `chat ${expected.jid} is already registered` : null;
     case "chat_present":
       return state.rooms.get(expected.jid)?.chat ? null : `chat ${expected.jid} is not registered`;
+    case "chat_unchanged":
+      return chatChange(expected.chat, state.rooms.get(expected.chat.jid)?.chat ?? null);
+    case "person":
+      return personChange(
+        expected,
+        state.people.get(expected.id) ?? null,
+        state.formerPeople.has(expected.id),
+      );
     case "head": {
       const head = state.rooms.get(expected.chat_jid)?.heads.get(expected.thread_id) ?? null;
       return head === expected.entry_id ? null : "the head has moved";
@@ -297,14 +304,5 @@ function keepLabel(context: Context, fact: Of<"label">): Refusal | null {
   const known = room.labels.get(folded);
   if (known && known.sender !== sender) return conflict(`the name ${label} is taken in this chat`);
   context.journal.set(room.labels, folded, { folded, label, sender });
-  return null;
-}
-
-function keepToken({ state, journal }: Context, { token }: Of<"token">): Refusal | null {
-  const taken = [...state.tokens.values()].some(
-    ({ id, sha256 }) => id === token.id || sha256 === token.sha256,
-  );
-  if (taken) return conflict(`there is already a token ${token.id}, or one with the same secret`);
-  journal.set(state.tokens, token.id, plain(token));
   return null;
 }

@@ -72,6 +72,18 @@ export function readsOn(state: State): StoreReads {
         .map((inbound) => ({ ...inbound }));
     },
 
+    lastAdmitted: async ({ chat_jid, thread_id, senders, since, reasons }) => {
+      let last: number | null = null;
+      for (const { id, sender, thread_id: thread } of room(chat_jid)?.messages.toReversed() ?? []) {
+        const inbound = room(chat_jid)?.inbounds.get(id);
+        if (!inbound) continue;
+        if (inbound.received_at < since) break;
+        if (thread !== thread_id || !senders.includes(sender) || !reasons.includes(inbound.reason)) continue;
+        last = Math.max(last ?? 0, inbound.received_at);
+      }
+      return last;
+    },
+
     untaken: async (chat_jid, thread_id, limit) =>
       rows(chat_jid, (kept) => kept.untaken && kept.thread_id === thread_id).slice(0, limit),
     head: async (chat_jid, thread_id) => room(chat_jid)?.heads.get(thread_id) ?? null,
@@ -109,6 +121,8 @@ export function readsOn(state: State): StoreReads {
       [...state.calls.values()].findLast(
         (known) => known.call.chat_jid === chat_jid && known.thread_id === thread_id,
       )?.call.id ?? null,
+    lastCallOfTurn: async (turn_id) =>
+      copy([...state.calls.values()].findLast((known) => known.turn_id === turn_id)?.call),
     callParts: async (ids) =>
       ids.flatMap((id) => {
         const record = state.calls.get(id);
@@ -163,6 +177,7 @@ export function readsOn(state: State): StoreReads {
       [...state.tokens.values()]
         .sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id))
         .map((token) => structuredClone(token)),
+    loginCode: async (sha256) => copy(state.loginCodes.get(sha256)),
     blockKey: async (chat_jid) => room(chat_jid)?.blockKey?.slice() ?? null,
   };
 }

@@ -5,6 +5,7 @@ import type {
   Inbound,
   KnownAddress,
   Leftover,
+  LoginCode,
   PartialPart,
   RequestList,
   Revision,
@@ -83,7 +84,10 @@ export type State = {
   calls: Map<string, CallRecord>;
   events: NewEvent[];
   people: Map<string, Person>;
+  /** Ids of people who were removed; nobody gets them again. */
+  formerPeople: Map<string, true>;
   tokens: Map<string, Token>;
+  loginCodes: Map<string, LoginCode>;
   /** By account, then day. */
   spent: Map<string, ReadonlyMap<string, Spending>>;
 };
@@ -104,7 +108,9 @@ export function emptyState(): State {
     calls: new Map(),
     events: [],
     people: new Map(),
+    formerPeople: new Map(),
     tokens: new Map(),
+    loginCodes: new Map(),
     spent: new Map(),
   };
 }

@@ -1,9 +1,9 @@
 import type { ClientConfig, Pool, PoolClient } from "pg";
-import type { Row } from "../sqlite/driver.js";
+import type { Row } from "../rows/columns.js";
 import { StoreUnavailable } from "../store.js";
 import { escaped, parsedJson, unescaped } from "./text.js";
 
-export type { Row } from "../sqlite/driver.js";
+export type { Row } from "../rows/columns.js";
 /** Ask, with `$1`, `$2`, … for the values. */
 export type Query = (sql: string, ...values: unknown[]) => Promise<Row[]>;
 

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { addGrams, gramsToFind } from "../search.js";
-import { number, text } from "../sqlite/columns.js";
+import { number, text } from "../rows/columns.js";
 import { type Query, unavailability } from "./connect.js";
 
 /**

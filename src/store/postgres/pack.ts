@@ -53,7 +53,7 @@ export function pack(
   const events = packEvents(facts);
   op.logged = events.length > 0;
   op.json = {
-    expect,
+    expect: expect.map(packExpectation),
     facts: facts.map((fact) => packFact(fact, keep)),
     events,
     kinds: kindsIn(facts),
@@ -173,6 +173,8 @@ function packFact(fact: Fact, keep: (bytes: Uint8Array | null) => Packed): Packe
       return { ...fact.person, type };
     case "token":
       return { ...fact.token, scopes: JSON.stringify(fact.token.scopes), type };
+    case "login_code":
+      return { ...fact.code, type, now: fact.now };
     case "outcome":
     case "revision":
     case "lane_due":
@@ -185,7 +187,27 @@ function packFact(fact: Fact, keep: (bytes: Uint8Array | null) => Packed): Packe
     case "knock":
     case "person_removed":
     case "token_removed":
+    case "login_code_used":
       return fact;
+  }
+}
+
+function packExpectation(expectation: Expectation): Packed {
+  switch (expectation.type) {
+    case "chat_unchanged": {
+      const { bindings, ...settings } = expectation.chat;
+      const { jid } = expectation.chat;
+      return { type: expectation.type, jid, settings: JSON.stringify(settings), bindings };
+    }
+    case "lease":
+    case "chat_absent":
+    case "chat_present":
+    case "person":
+    case "head":
+    case "revision":
+    case "delivery":
+    case "budget":
+      return expectation;
   }
 }
 
@@ -235,6 +257,8 @@ function lockFor(fact: Fact, locks: Locks): void {
     case "person_removed":
     case "token":
     case "token_removed":
+    case "login_code":
+    case "login_code_used":
       locks.settings = true;
       return;
     case "work":
@@ -260,7 +284,12 @@ function lockForExpectation(expectation: Expectation, locks: Locks): void {
     case "chat_present":
       locks.chats.add(expectation.jid);
       return;
-    case "pending":
+    case "chat_unchanged":
+      locks.chats.add(expectation.chat.jid);
+      return;
+    case "person":
+      locks.settings = true;
+      return;
     case "head":
     case "revision":
       locks.chats.add(expectation.chat_jid);

@@ -333,17 +333,37 @@ ALTER TABLE search ALTER COLUMN grams SET STORAGE EXTERNAL;
 CREATE TABLE search_stale (chat BIGINT NOT NULL, bucket BIGINT NOT NULL, PRIMARY KEY (chat, bucket));
 `;
 
-/** The database, as a list of steps from nothing to now. A step that has been released is never changed: add one. */
+/** Since the second version: ids of removed people stay taken, and login codes are for all servers. */
+const PEOPLE_AND_CODES = `
+ALTER TABLE people ADD COLUMN removed BIGINT NOT NULL DEFAULT 0;
+CREATE TABLE login_codes (sha256 TEXT PRIMARY KEY, person_id TEXT, expires_at BIGINT NOT NULL);
+DROP FUNCTION IF EXISTS longhand_about_message(jsonb, bytea);
+`;
+
+/** All of them, as they are now: the newest step puts them in the place of earlier ones. */
+const FUNCTIONS = [
+  WRITE_FUNCTIONS,
+  EXPECT_FUNCTION,
+  MESSAGE_FUNCTIONS,
+  LANE_FUNCTIONS,
+  TREE_FUNCTIONS,
+  CALL_FUNCTIONS,
+  SETTINGS_FUNCTIONS,
+  SEARCH_FUNCTION,
+]
+  .join("\n")
+  .replaceAll("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION");
+
+/**
+ * The database, as a list of steps from nothing to now. A step that has been released is never changed: add one. The
+ * functions come with the last step, whichever that is.
+ */
 export const MIGRATIONS: readonly string[] = [
-  [
-    TABLES.replaceAll(/\bTEXT\b/g, 'text COLLATE "C"'),
-    WRITE_FUNCTIONS,
-    EXPECT_FUNCTION,
-    MESSAGE_FUNCTIONS,
-    LANE_FUNCTIONS,
-    TREE_FUNCTIONS,
-    CALL_FUNCTIONS,
-    SETTINGS_FUNCTIONS,
-    SEARCH_FUNCTION,
-  ].join("\n"),
+  inByteOrder(TABLES),
+  [inByteOrder(PEOPLE_AND_CODES), FUNCTIONS].join("\n"),
 ];
+
+/** Texts are compared by their bytes, as SQLite compares them. */
+function inByteOrder(sql: string): string {
+  return sql.replaceAll(/\bTEXT\b/g, 'text COLLATE "C"');
+}

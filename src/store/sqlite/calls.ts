@@ -3,7 +3,7 @@ import { MAX_DEPTH, shortest } from "../request.js";
 import type { Fact, Leftover, PartialPart, RequestBlock, RequestList } from "../store.js";
 import type { Prepare } from "./driver.js";
 import { conflict } from "./facts.js";
-import { number, text, textOrNull } from "./columns.js";
+import { number, text, textOrNull } from "../rows/columns.js";
 import type { Refusal } from "./wire.js";
 
 /** The list of a request: the first `count` blocks of `call_id` (if any), then its own. */

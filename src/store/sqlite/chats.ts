@@ -1,5 +1,6 @@
 import type { Chat } from "../../message/index.js";
 import type { Fact, Token } from "../store.js";
+import { text } from "../rows/columns.js";
 import type { Prepare } from "./driver.js";
 import { conflict } from "./facts.js";
 import type { Refusal } from "./wire.js";
@@ -30,6 +31,16 @@ function alreadyBound(prepare: Prepare, jid: string, address: string): Refusal {
   return conflict(`address ${address} is bound to chat ${row?.chat_jid}`);
 }
 
+/** The chat as it is set now; null when it is not registered. */
+export function chatNow(prepare: Prepare, jid: string): Chat | null {
+  const row = prepare("SELECT settings FROM chats WHERE jid = ? AND removed_at IS NULL").get(jid);
+  if (!row) return null;
+  const bindings = prepare(
+    "SELECT channel, address, mode, trace, threads FROM bindings WHERE chat_jid = ? ORDER BY position",
+  ).all(jid);
+  return { ...JSON.parse(text(row.settings)), bindings: bindings.map((binding) => ({ ...binding })) };
+}
+
 /** The chat is no longer registered. What was said in it stays. */
 export function removeChat(prepare: Prepare, jid: string, at: string): Refusal | null {
   const { changes } = prepare("UPDATE chats SET removed_at = ? WHERE jid = ? AND removed_at IS NULL").run(
@@ -57,6 +68,20 @@ export function keepLabel(prepare: Prepare, fact: Of<"label">): Refusal | null {
      ON CONFLICT (chat_jid, folded) DO UPDATE SET label = excluded.label WHERE sender = excluded.sender`,
   ).run(fact.chat_jid, fact.folded, fact.label, fact.sender);
   return changes === 0 ? conflict(`the name ${fact.label} is taken in this chat`) : null;
+}
+
+/** Adds a code, and forgets those whose time is over. */
+export function keepLoginCode(prepare: Prepare, { code, now }: Of<"login_code">): Refusal | null {
+  prepare("DELETE FROM login_codes WHERE expires_at <= ?").run(now);
+  const { changes } = prepare(
+    "INSERT INTO login_codes (sha256, person_id, expires_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  ).run(code.sha256, code.person_id, code.expires_at);
+  return changes === 0 ? conflict("there is already such a login code") : null;
+}
+
+export function useLoginCode(prepare: Prepare, sha256: string): Refusal | null {
+  const { changes } = prepare("DELETE FROM login_codes WHERE sha256 = ?").run(sha256);
+  return changes === 0 ? conflict("there is no such login code, or it was used") : null;
 }
 
 export function keepToken(prepare: Prepare, token: Token): Refusal | null {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
+import type { Row, SqlValue } from "../rows/columns.js";
 
-export type SqlValue = string | number | null | Uint8Array;
-export type Row = Record<string, SqlValue>;
+export type { Row, SqlValue } from "../rows/columns.js";
 
 /** The part of `node:sqlite` we use; `@photostructure/sqlite` has the same shape. */
 export type Statement = {

@@ -2,6 +2,9 @@ import type { Expectation } from "../store.js";
 import type { Prepare } from "./driver.js";
 import { holdsLane } from "./lanes.js";
 import { overBudget } from "../spending.js";
+import { chatChange, personChange } from "../unchanged.js";
+import { chatNow } from "./chats.js";
+import { isFormer, personNow } from "./people.js";
 import { spentOn } from "./spent.js";
 import type { Refusal } from "./wire.js";
 
@@ -20,15 +23,14 @@ export function firstUnmet(prepare: Prepare, expectations: readonly Expectation[
 
 function whyNot(prepare: Prepare, expected: Exclude<Expectation, { type: "lease" }>): string | null {
   switch (expected.type) {
-    case "pending": {
-      const outcome = outcomeOf(prepare, expected.chat_jid, expected.message_id);
-      if (outcome === null) return `message ${expected.message_id} is not an inbound message`;
-      return outcome === "pending" ? null : `message ${expected.message_id} already ended: ${outcome}`;
-    }
     case "chat_absent":
       return isRegistered(prepare, expected.jid) ? `chat ${expected.jid} is already registered` : null;
     case "chat_present":
       return isRegistered(prepare, expected.jid) ? null : `chat ${expected.jid} is not registered`;
+    case "chat_unchanged":
+      return chatChange(expected.chat, chatNow(prepare, expected.chat.jid));
+    case "person":
+      return personChange(expected, personNow(prepare, expected.id), isFormer(prepare, expected.id));
     case "head": {
       const row = prepare("SELECT head FROM threads WHERE chat_jid = ? AND thread_id = ?").get(
         expected.chat_jid,

@@ -3,7 +3,7 @@ import type { Prepare } from "./driver.js";
 import type { Numbers } from "./numbers.js";
 import { addWork } from "./lanes.js";
 import { applyRare } from "./rare.js";
-import { number, text } from "./columns.js";
+import { number, text } from "../rows/columns.js";
 import type {
   PackedDelivery,
   PackedEvent,

@@ -1,5 +1,5 @@
 import { addGrams } from "../search.js";
-import { number, text } from "./columns.js";
+import { number, text } from "../rows/columns.js";
 import { waitForDisk } from "./connect.js";
 import { type Database, type Prepare, unavailability } from "./driver.js";
 import { rollback } from "./migrate.js";

@@ -1,7 +1,7 @@
 import { dueAt, duePieces, LANE_WINDOW } from "../lane.js";
 import type { Claim, ClaimRequest, Lease, Settlement, Work } from "../store.js";
 import type { Prepare, Row } from "./driver.js";
-import { number, text, workOf } from "./columns.js";
+import { number, text, workOf } from "../rows/columns.js";
 import type { PackedWork } from "./wire.js";
 
 /**

@@ -1,4 +1,4 @@
-import { number } from "./columns.js";
+import { number } from "../rows/columns.js";
 import type { Prepare } from "./driver.js";
 
 /**

@@ -1,7 +1,7 @@
 import { type DeliveryOf, eventsOf } from "../events.js";
 import type { Entry, Fact, Turn } from "../store.js";
 import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
-import { keepChat, keepLabel, keepToken, knock, removeChat } from "./chats.js";
+import { keepChat, keepLabel, keepLoginCode, keepToken, knock, removeChat, useLoginCode } from "./chats.js";
 import type { Prepare } from "./driver.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, log } from "./facts.js";
@@ -9,7 +9,7 @@ import { markStale } from "./indexer.js";
 import { hastenLane } from "./lanes.js";
 import { keepPerson, removePerson } from "./people.js";
 import { spend } from "./spent.js";
-import { text } from "./columns.js";
+import { text } from "../rows/columns.js";
 import type { RareFact, Refusal } from "./wire.js";
 
 type Of<T extends Fact["type"]> = Extract<Fact, { type: T }>;
@@ -65,6 +65,10 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
     case "token_removed":
       prepare("DELETE FROM tokens WHERE id = ?").run(fact.id);
       return null;
+    case "login_code":
+      return keepLoginCode(prepare, fact);
+    case "login_code_used":
+      return useLoginCode(prepare, fact.sha256);
   }
 }
 

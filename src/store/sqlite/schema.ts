@@ -330,4 +330,13 @@ CREATE TABLE spent (
   PRIMARY KEY (account, day)
 ) STRICT, WITHOUT ROWID;
 `,
+  `
+ALTER TABLE people ADD COLUMN removed INTEGER NOT NULL DEFAULT 0 /* 1: only the id is kept, so that nobody gets it again */;
+
+CREATE TABLE login_codes (
+  sha256 TEXT PRIMARY KEY,
+  person_id TEXT /* null: the operator's */,
+  expires_at INTEGER NOT NULL /* milliseconds */
+) STRICT, WITHOUT ROWID;
+`,
 ];

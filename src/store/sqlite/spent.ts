@@ -1,7 +1,7 @@
 import { NOTHING_SPENT } from "../spending.js";
 import type { Fact, Spending } from "../store.js";
-import { number } from "./columns.js";
-import type { Prepare, Row } from "./driver.js";
+import { spendingOf } from "../rows/columns.js";
+import type { Prepare } from "./driver.js";
 
 /** Adds to what the account spent that day. */
 export function spend(prepare: Prepare, { account, day, spending }: Extract<Fact, { type: "spent" }>): null {
@@ -34,16 +34,4 @@ export function spend(prepare: Prepare, { account, day, spending }: Extract<Fact
 export function spentOn(prepare: Prepare, account: string, day: string): Spending {
   const row = prepare("SELECT * FROM spent WHERE account = ? AND day = ?").get(account, day);
   return row ? spendingOf(row) : NOTHING_SPENT;
-}
-
-export function spendingOf(row: Row): Spending {
-  return {
-    calls: number(row.calls),
-    unpriced: number(row.unpriced),
-    input_tokens: number(row.input_tokens),
-    output_tokens: number(row.output_tokens),
-    cache_read_tokens: number(row.cache_read_tokens),
-    cache_write_tokens: number(row.cache_write_tokens),
-    usd: number(row.usd),
-  };
 }

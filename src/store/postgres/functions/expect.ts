@@ -27,12 +27,6 @@ DECLARE
   account spent;
 BEGIN
   CASE e->>'type'
-    WHEN 'pending' THEN
-      found_text := longhand_outcome(e->>'chat_jid', e->>'message_id');
-      IF found_text IS NULL THEN RETURN format('message %s is not an inbound message', e->>'message_id'); END IF;
-      IF found_text <> 'pending' THEN
-        RETURN format('message %s already ended: %s', e->>'message_id', found_text);
-      END IF;
     WHEN 'chat_absent' THEN
       IF EXISTS (SELECT 1 FROM chats WHERE jid = e->>'jid' AND removed_at IS NULL) THEN
         RETURN format('chat %s is already registered', e->>'jid');
@@ -40,6 +34,24 @@ BEGIN
     WHEN 'chat_present' THEN
       IF NOT EXISTS (SELECT 1 FROM chats WHERE jid = e->>'jid' AND removed_at IS NULL) THEN
         RETURN format('chat %s is not registered', e->>'jid');
+      END IF;
+    WHEN 'chat_unchanged' THEN
+      SELECT settings INTO found_text FROM chats WHERE jid = e->>'jid' AND removed_at IS NULL;
+      IF found_text IS NULL THEN RETURN format('chat %s is not registered', e->>'jid'); END IF;
+      IF found_text <> e->>'settings' OR e->'bindings' <> longhand_bindings(e->>'jid') THEN
+        RETURN format('chat %s was changed meanwhile', e->>'jid');
+      END IF;
+    WHEN 'person' THEN
+      SELECT removed INTO found_number FROM people WHERE id = e->>'id';
+      IF e->>'was' IS NOT NULL THEN
+        IF coalesce(found_number, 1) = 1 THEN RETURN format('there is no person %s', e->>'id'); END IF;
+        IF e->'was' <> longhand_person(e->>'id') THEN
+          RETURN format('person %s was changed meanwhile', e->>'id');
+        END IF;
+      ELSIF found_number = 0 THEN
+        RETURN format('there is already a person %s', e->>'id');
+      ELSIF found_number = 1 THEN
+        RETURN longhand_former_person(e->>'id');
       END IF;
     WHEN 'head' THEN
       SELECT head INTO found_text FROM threads
@@ -68,6 +80,21 @@ BEGIN
   END CASE;
   RETURN NULL;
 END $$;
+
+CREATE FUNCTION longhand_bindings(jid text) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce(jsonb_agg(jsonb_build_object('channel', channel, 'address', address, 'mode', mode, 'trace', trace,
+    'threads', threads) ORDER BY position), '[]') FROM bindings WHERE chat_jid = jid
+$$;
+
+CREATE FUNCTION longhand_person(wanted text) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT jsonb_build_object('id', p.id, 'name', p.name, 'created_at', p.created_at, 'senders',
+    (SELECT coalesce(jsonb_agg(s.sender ORDER BY s.position), '[]') FROM person_senders s WHERE s.person_id = p.id))
+  FROM people p WHERE p.id = wanted
+$$;
+
+CREATE FUNCTION longhand_former_person(id text) RETURNS text LANGUAGE sql AS $$
+  SELECT format('%s was the id of a person who was removed, and is not given again', id)
+$$;
 
 CREATE FUNCTION longhand_outcome(jid text, message text) RETURNS text LANGUAGE sql AS $$
   SELECT i.outcome FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq

@@ -131,6 +131,6 @@ BEGIN
   PERFORM 1 FROM lanes WHERE holder = of_holder ORDER BY lane FOR UPDATE;
   UPDATE lanes SET holder = NULL, lease_until = NULL, free_at = coalesce(given, longhand_now())
     WHERE holder = of_holder;
-  IF FOUND THEN PERFORM pg_notify(channel, 'turn,delivery,fetch'); END IF;
+  IF FOUND THEN PERFORM pg_notify(channel, 'turn,delivery'); END IF;
 END $$;
 `;

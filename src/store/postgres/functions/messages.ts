@@ -37,7 +37,7 @@ BEGIN
   PERFORM longhand_refuse(jsonb_build_object('status', 'duplicate', 'chat_jid', jid, 'message_id', message));
 END $$;
 
-CREATE FUNCTION longhand_about_message(f jsonb, bytes bytea) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION longhand_about_message(f jsonb, bytes bytea, skew bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   m messages;
   outcome_so_far text;
@@ -47,7 +47,8 @@ BEGIN
     WHEN 'inbound' THEN
       INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id, received_at)
         SELECT m.chat_jid, m.seq, m.id, f->>'admission', f->>'reason', f->>'outcome', f->>'outcome_reason',
-          f->>'turn_id', (f->>'received_at')::bigint WHERE m.id IS NOT NULL
+          f->>'turn_id', CASE (f->>'received_at')::bigint WHEN 0 THEN 0 ELSE (f->>'received_at')::bigint + skew END
+        WHERE m.id IS NOT NULL
         ON CONFLICT DO NOTHING;
       IF NOT FOUND THEN
         PERFORM longhand_conflict(format('there is no message %s, or it was already admitted', f->>'message_id'));

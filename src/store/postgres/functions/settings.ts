@@ -17,6 +17,9 @@ BEGIN
         ON CONFLICT (address) DO UPDATE SET channel = excluded.channel, name = excluded.name,
           last_seen = excluded.last_seen, count = addresses.count + 1;
     WHEN 'person' THEN
+      IF EXISTS (SELECT 1 FROM people WHERE id = f->>'id' AND removed = 1) THEN
+        PERFORM longhand_conflict(longhand_former_person(f->>'id'));
+      END IF;
       INSERT INTO people (id, name, created_at) VALUES (f->>'id', f->>'name', f->>'created_at')
         ON CONFLICT (id) DO UPDATE SET name = excluded.name;
       DELETE FROM person_senders WHERE person_id = f->>'id';
@@ -29,7 +32,9 @@ BEGIN
         FROM jsonb_array_elements_text(f->'senders') WITH ORDINALITY AS given(sender, i) ON CONFLICT DO NOTHING;
     WHEN 'person_removed' THEN
       DELETE FROM person_senders WHERE person_id = f->>'id';
-      DELETE FROM people WHERE id = f->>'id';
+      DELETE FROM tokens WHERE person_id = f->>'id';
+      DELETE FROM login_codes WHERE person_id = f->>'id';
+      UPDATE people SET removed = 1, name = '' WHERE id = f->>'id';
     WHEN 'token' THEN
       INSERT INTO tokens (id, name, sha256, scopes, created_at, person_id)
         VALUES (f->>'id', f->>'name', f->>'sha256', f->>'scopes', f->>'created_at', f->>'person_id')
@@ -40,6 +45,14 @@ BEGIN
       END IF;
     WHEN 'token_removed' THEN
       DELETE FROM tokens WHERE id = f->>'id';
+    WHEN 'login_code' THEN
+      DELETE FROM login_codes WHERE expires_at <= (f->>'now')::bigint;
+      INSERT INTO login_codes (sha256, person_id, expires_at)
+        VALUES (f->>'sha256', f->>'person_id', (f->>'expires_at')::bigint) ON CONFLICT DO NOTHING;
+      IF NOT FOUND THEN PERFORM longhand_conflict('there is already such a login code'); END IF;
+    WHEN 'login_code_used' THEN
+      DELETE FROM login_codes WHERE sha256 = f->>'sha256';
+      IF NOT FOUND THEN PERFORM longhand_conflict('there is no such login code, or it was used'); END IF;
   END CASE;
 END $$;
 

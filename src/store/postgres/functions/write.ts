@@ -87,7 +87,7 @@ BEGIN
   FOR fact IN SELECT value FROM jsonb_array_elements(op->'facts') LOOP
     CASE fact->>'type'
       WHEN 'message' THEN seqs := seqs || to_jsonb(longhand_message(fact));
-      WHEN 'inbound', 'outcome', 'revision', 'attachment' THEN PERFORM longhand_about_message(fact, bytes);
+      WHEN 'inbound', 'outcome', 'revision', 'attachment' THEN PERFORM longhand_about_message(fact, bytes, skew);
       WHEN 'work', 'lane_due', 'delivery', 'delivery_state' THEN PERFORM longhand_queue(fact, skew);
       WHEN 'turn_started', 'turn_ended', 'entry', 'head', 'label' THEN PERFORM longhand_tree(fact);
       WHEN 'call_started' THEN PERFORM longhand_call_started(fact, bytes);
@@ -133,7 +133,7 @@ BEGIN
     FROM jsonb_array_elements(ops) WITH ORDINALITY AS o(op, i)
     LEFT JOIN LATERAL (
       SELECT jsonb_array_elements_text(op->'kinds') AS kind
-      UNION SELECT unnest(ARRAY['turn', 'delivery', 'fetch']) WHERE (results[i]->>'freed')::boolean
+      UNION SELECT unnest(ARRAY['turn', 'delivery']) WHERE (results[i]->>'freed')::boolean
     ) AS k ON true
     WHERE results[i]->>'status' = 'committed'
   ) AS told;

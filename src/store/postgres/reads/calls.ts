@@ -1,13 +1,13 @@
 import type { CallEnvelope } from "../../../message/index.js";
-import { number, text } from "../../sqlite/columns.js";
-import { blockOf } from "../../sqlite/reads/rows.js";
+import { number, text } from "../../rows/columns.js";
+import { blockOf } from "../../rows/values.js";
 import type { StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { first } from "./first.js";
 
 type CallReads = Pick<
   StoreReads,
-  "call" | "calls" | "lastCall" | "callParts" | "partial" | "toolsDone" | "request"
+  "call" | "calls" | "lastCall" | "lastCallOfTurn" | "callParts" | "partial" | "toolsDone" | "request"
 >;
 
 export function callReads(query: Query): CallReads {
@@ -36,6 +36,12 @@ export function callReads(query: Query): CallReads {
           thread_id,
         ),
         (row) => text(row.id),
+      ),
+
+    lastCallOfTurn: (turn_id) =>
+      first(
+        query("SELECT envelope FROM calls WHERE turn_id = $1 ORDER BY n DESC LIMIT 1", turn_id),
+        envelopeOf,
       ),
 
     callParts: async (ids) => {

@@ -1,7 +1,7 @@
 import type { Binding, Chat, Person } from "../../../message/index.js";
-import { bytesOrNull, text } from "../../sqlite/columns.js";
-import { addressOf, bindingOf, chatOf, tokenOf } from "../../sqlite/reads/rows.js";
-import { spendingOf } from "../../sqlite/spent.js";
+import { bytesOrNull, text } from "../../rows/columns.js";
+import { addressOf, bindingOf, chatOf, loginCodeOf, tokenOf } from "../../rows/values.js";
+import { spendingOf } from "../../rows/columns.js";
 import type { StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { first } from "./first.js";
@@ -14,6 +14,7 @@ type ChatReads = Pick<
   | "addresses"
   | "token"
   | "tokens"
+  | "loginCode"
   | "blockKey"
   | "labels"
   | "people"
@@ -60,7 +61,8 @@ export function chatReads(query: Query): ChatReads {
       }));
     },
 
-    people: async () => peopleIn(await query(`${PEOPLE} ORDER BY p.created_at, p.id, s.position`)),
+    people: async () =>
+      peopleIn(await query(`${PEOPLE} WHERE p.removed = 0 ORDER BY p.created_at, p.id, s.position`)),
     personOf: async (sender) =>
       peopleIn(
         await query(
@@ -94,6 +96,7 @@ export function chatReads(query: Query): ChatReads {
 
     token: (sha256) => first(query("SELECT * FROM tokens WHERE sha256 = $1", sha256), tokenOf),
     tokens: async () => (await query("SELECT * FROM tokens ORDER BY created_at, id")).map(tokenOf),
+    loginCode: (sha256) => first(query("SELECT * FROM login_codes WHERE sha256 = $1", sha256), loginCodeOf),
     blockKey: (chat_jid) =>
       first(query("SELECT block_key FROM chats WHERE jid = $1", chat_jid), (row) =>
         bytesOrNull(row.block_key),

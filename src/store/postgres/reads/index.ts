@@ -11,7 +11,7 @@ import { treeReads } from "./tree.js";
 export function readsOn(query: Query, clock: (() => number) | null): StoreReads {
   return {
     ...chatReads(query),
-    ...messageReads(query),
+    ...messageReads(query, clock),
     ...searchReads(query),
     ...treeReads(query),
     ...callReads(query),

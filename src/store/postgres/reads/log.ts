@@ -1,7 +1,7 @@
 import { EventType, type LoggedEvent } from "../../../message/index.js";
 import { cursorOf, positionOf } from "../../events.js";
-import { number, text, workOf } from "../../sqlite/columns.js";
-import { deliveryOf } from "../../sqlite/reads/rows.js";
+import { number, text, workOf } from "../../rows/columns.js";
+import { deliveryOf } from "../../rows/values.js";
 import type { StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { dueBy } from "../skew.js";

@@ -1,6 +1,6 @@
-import { bytesOrNull, number, text, textOrNull } from "../../sqlite/columns.js";
-import { inboundOf } from "../../sqlite/reads/rows.js";
-import type { MessageQuery, Revision, StoreReads } from "../../store.js";
+import { bytesOrNull, number, text, textOrNull } from "../../rows/columns.js";
+import { inboundOf } from "../../rows/values.js";
+import type { Inbound, MessageQuery, Revision, StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { first } from "./first.js";
 import { MESSAGE, messagesOf } from "./rows.js";
@@ -14,10 +14,12 @@ type MessageReads = Pick<
   | "attachmentBytes"
   | "inbound"
   | "inbounds"
+  | "lastAdmitted"
   | "untaken"
 >;
 
-export function messageReads(query: Query): MessageReads {
+export function messageReads(query: Query, clock: (() => number) | null): MessageReads {
+  const asked = (): number | null => (clock ? Math.floor(clock()) : null);
   return {
     message: async (chat_jid, id) => {
       const rows = await query(
@@ -44,27 +46,51 @@ export function messageReads(query: Query): MessageReads {
         bytesOrNull(row.bytes),
       ),
 
-    inbound: (chat_jid, message_id) =>
-      first(
+    inbound: (chat_jid, message_id) => {
+      const at = asked();
+      return first(
         query(
-          `SELECT i.* FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
+          `SELECT i.*, longhand_now() AS now FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
            WHERE m.chat_jid || '' = $1 AND m.id = $2`,
           chat_jid,
           message_id,
         ),
-        inboundOf,
-      ),
+        (row) => inboundBy(row, at),
+      );
+    },
     inbounds: async ({ chat_jid, outcome, after_seq, limit }) => {
       const which =
         outcome === "pending" ? "outcome = 'pending' AND outcome = $4" : "outcome = coalesce($4, outcome)";
+      const at = asked();
       const rows = await query(
-        `SELECT * FROM inbound WHERE chat_jid = $1 AND seq > $2 AND ${which} ORDER BY seq LIMIT $3`,
+        `SELECT *, longhand_now() AS now FROM inbound WHERE chat_jid = $1 AND seq > $2 AND ${which} ORDER BY seq LIMIT $3`,
         chat_jid,
         after_seq,
         limit,
         outcome,
       );
-      return rows.map(inboundOf);
+      return rows.map((row) => inboundBy(row, at));
+    },
+    lastAdmitted: async ({ chat_jid, thread_id, senders, since, reasons }) => {
+      // What came in is looked up one by one, because it is few: no guess of the planner's may go through the whole chat.
+      const [row] = await query(
+        `WITH moment AS MATERIALIZED (SELECT coalesce(longhand_now() - $3::bigint, 0) AS skew)
+         SELECT max(i.received_at) - (SELECT skew FROM moment) AS last FROM inbound i
+         CROSS JOIN LATERAL (
+           SELECT 1 FROM messages m WHERE m.chat_jid = i.chat_jid AND m.seq = i.seq
+             AND m.thread_id = $4 AND m.sender = ANY ($5::text[]) LIMIT 1) AS said
+         WHERE i.chat_jid = $1 AND i.received_at >= $2::bigint + (SELECT skew FROM moment)
+           AND i.reason = ANY ($6::text[])
+           AND i.seq > coalesce((SELECT seq FROM inbound WHERE chat_jid = $1
+             AND received_at < $2::bigint + (SELECT skew FROM moment) ORDER BY seq DESC LIMIT 1), 0)`,
+        chat_jid,
+        Math.floor(since),
+        asked(),
+        thread_id,
+        senders,
+        reasons,
+      );
+      return typeof row?.last === "number" ? row.last : null;
     },
 
     untaken: async (chat_jid, thread_id, limit) =>
@@ -80,6 +106,13 @@ export function messageReads(query: Query): MessageReads {
         ),
       ),
   };
+}
+
+/** When it came in is kept by the database's clock and told by the asker's, who looked at it just before asking. */
+function inboundBy(row: Row, asked: number | null): Inbound {
+  const inbound = inboundOf(row);
+  if (asked === null || inbound.received_at === 0) return inbound;
+  return { ...inbound, received_at: inbound.received_at - (number(row.now) - asked) };
 }
 
 async function messageRows(query: Query, wanted: MessageQuery): Promise<Row[]> {

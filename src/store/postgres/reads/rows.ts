@@ -1,6 +1,6 @@
 import { type AttachmentRow, MESSAGE_TYPES, type MessageRow } from "../../../message/index.js";
-import { number, oneOf, text, textOrNull } from "../../sqlite/columns.js";
-import { attachmentOf } from "../../sqlite/reads/rows.js";
+import { number, oneOf, text, textOrNull } from "../../rows/columns.js";
+import { attachmentOf } from "../../rows/values.js";
 import { ENTRY_KINDS, type Entry } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 

@@ -1,6 +1,6 @@
 import type { MessageRow } from "../../../message/index.js";
 import { holds, termsOf } from "../../search.js";
-import { number, text } from "../../sqlite/columns.js";
+import { number, text } from "../../rows/columns.js";
 import type { StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { BUCKET, gramsOf } from "../indexer.js";

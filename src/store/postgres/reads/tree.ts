@@ -1,5 +1,5 @@
-import { textOrNull } from "../../sqlite/columns.js";
-import { turnOf } from "../../sqlite/reads/rows.js";
+import { textOrNull } from "../../rows/columns.js";
+import { turnOf } from "../../rows/values.js";
 import { windowOf } from "../../path.js";
 import type { PathEntry, StoreReads } from "../../store.js";
 import type { Query } from "../connect.js";

@@ -2,12 +2,12 @@ import type { CallEnvelope } from "../../../message/index.js";
 import type { StoredRequest, StoreReads } from "../../store.js";
 import { linksOf } from "../calls.js";
 import type { Prepare, Row, SqlValue } from "../driver.js";
-import { number, text } from "../columns.js";
-import { blockOf } from "./rows.js";
+import { number, text } from "../../rows/columns.js";
+import { blockOf } from "../../rows/values.js";
 
 type CallReads = Pick<
   StoreReads,
-  "call" | "calls" | "lastCall" | "callParts" | "partial" | "toolsDone" | "request"
+  "call" | "calls" | "lastCall" | "lastCallOfTurn" | "callParts" | "partial" | "toolsDone" | "request"
 >;
 
 export function callReads(prepare: Prepare): CallReads {
@@ -38,6 +38,13 @@ export function callReads(prepare: Prepare): CallReads {
         "SELECT id FROM calls WHERE chat_jid = ? AND thread_id = ? ORDER BY n DESC LIMIT 1",
       ).get(chat_jid, thread_id);
       return row ? text(row.id) : null;
+    },
+
+    lastCallOfTurn: async (turn_id) => {
+      const row = prepare("SELECT envelope FROM calls WHERE turn_id = ? ORDER BY n DESC LIMIT 1").get(
+        turn_id,
+      );
+      return row ? envelopeOf(row) : null;
     },
 
     callParts: async (ids) => {

@@ -1,12 +1,12 @@
 import type { Binding, Chat } from "../../../message/index.js";
 import type { StoreReads } from "../../store.js";
 import type { Prepare, Row } from "../driver.js";
-import { bytesOrNull, text } from "../columns.js";
-import { addressOf, bindingOf, chatOf, tokenOf } from "./rows.js";
+import { bytesOrNull, text } from "../../rows/columns.js";
+import { addressOf, bindingOf, chatOf, loginCodeOf, tokenOf } from "../../rows/values.js";
 
 type ChatReads = Pick<
   StoreReads,
-  "chat" | "chats" | "chatOfAddress" | "addresses" | "token" | "tokens" | "blockKey" | "labels"
+  "chat" | "chats" | "chatOfAddress" | "addresses" | "token" | "tokens" | "loginCode" | "blockKey" | "labels"
 >;
 
 export function chatReads(prepare: Prepare): ChatReads {
@@ -57,6 +57,11 @@ export function chatReads(prepare: Prepare): ChatReads {
       return row ? tokenOf(row) : null;
     },
     tokens: async () => prepare("SELECT * FROM tokens ORDER BY created_at, id").all().map(tokenOf),
+
+    loginCode: async (sha256) => {
+      const row = prepare("SELECT * FROM login_codes WHERE sha256 = ?").get(sha256);
+      return row ? loginCodeOf(row) : null;
+    },
 
     blockKey: async (chat_jid) =>
       bytesOrNull(prepare("SELECT block_key FROM chats WHERE jid = ?").get(chat_jid)?.block_key),

@@ -2,8 +2,8 @@ import { EventType, type LoggedEvent } from "../../../message/index.js";
 import { cursorOf, positionOf } from "../../events.js";
 import type { StoreReads } from "../../store.js";
 import type { Prepare, Row, SqlValue } from "../driver.js";
-import { number, text, workOf } from "../columns.js";
-import { deliveryOf } from "./rows.js";
+import { number, text, workOf } from "../../rows/columns.js";
+import { deliveryOf } from "../../rows/values.js";
 import { placeOf } from "./calls.js";
 
 type LogReads = Pick<StoreReads, "work" | "delivery" | "deliveries" | "delivered" | "events" | "lastEvent">;

@@ -1,7 +1,8 @@
 import type { AttachmentRow, MessageRow } from "../../../message/index.js";
 import type { Prepare, Row } from "../driver.js";
-import { text } from "../columns.js";
-import { attachmentOf, MESSAGE, messageOf } from "./rows.js";
+import { text } from "../../rows/columns.js";
+import { attachmentOf } from "../../rows/values.js";
+import { MESSAGE, messageOf } from "./rows.js";
 
 export function findMessage(prepare: Prepare, chat_jid: string, id: string): MessageRow | null {
   const row = prepare(`SELECT ${MESSAGE} FROM messages m WHERE id = ? AND chat_jid = ?`).get(id, chat_jid);

@@ -3,8 +3,9 @@ import type { MessageRow } from "../../../message/index.js";
 import type { MessageQuery, Revision, StoreReads } from "../../store.js";
 import type { Prepare, Row, SqlValue } from "../driver.js";
 import { findMessage, messagesOf } from "./lookup.js";
-import { bytesOrNull, number, text, textOrNull } from "../columns.js";
-import { inboundOf, MESSAGE } from "./rows.js";
+import { bytesOrNull, number, text, textOrNull } from "../../rows/columns.js";
+import { inboundOf } from "../../rows/values.js";
+import { MESSAGE } from "./rows.js";
 
 type MessageReads = Pick<
   StoreReads,
@@ -15,6 +16,7 @@ type MessageReads = Pick<
   | "attachmentBytes"
   | "inbound"
   | "inbounds"
+  | "lastAdmitted"
   | "untaken"
 >;
 
@@ -46,6 +48,16 @@ export function messageReads(prepare: Prepare): MessageReads {
       return row ? inboundOf(row) : null;
     },
     inbounds: (query) => readInbounds(prepare, query),
+    lastAdmitted: async ({ chat_jid, thread_id, senders, since, reasons }) => {
+      const row = prepare(
+        `SELECT max(i.received_at) AS last FROM inbound i CROSS JOIN messages m ON m.chat_jid = i.chat_jid AND m.seq = i.seq
+         WHERE i.chat_jid = ? AND i.received_at >= ?
+           AND i.seq > coalesce((SELECT seq FROM inbound WHERE chat_jid = ? AND received_at < ? ORDER BY seq DESC LIMIT 1), 0)
+           AND i.reason IN (SELECT value FROM json_each(?))
+           AND m.thread_id = ? AND m.sender IN (SELECT value FROM json_each(?))`,
+      ).get(chat_jid, since, chat_jid, since, JSON.stringify(reasons), thread_id, JSON.stringify(senders));
+      return row?.last === null || row?.last === undefined ? null : number(row.last);
+    },
 
     untaken: async (chat_jid, thread_id, limit) =>
       messagesOf(

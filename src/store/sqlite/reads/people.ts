@@ -1,8 +1,8 @@
 import type { Person } from "../../../message/index.js";
 import type { StoreReads } from "../../store.js";
-import { text } from "../columns.js";
+import { text } from "../../rows/columns.js";
 import type { Prepare, Row } from "../driver.js";
-import { spendingOf } from "../spent.js";
+import { spendingOf } from "../../rows/columns.js";
 
 type PeopleReads = Pick<StoreReads, "people" | "personOf" | "spent">;
 
@@ -17,7 +17,7 @@ export function peopleReads(prepare: Prepare): PeopleReads {
         const id = text(row.person_id);
         senders.set(id, [...(senders.get(id) ?? []), text(row.sender)]);
       }
-      const rows = prepare("SELECT * FROM people ORDER BY created_at, id").all();
+      const rows = prepare("SELECT * FROM people WHERE removed = 0 ORDER BY created_at, id").all();
       return rows.map((row) => onePerson(row, senders.get(text(row.id)) ?? []));
     },
 

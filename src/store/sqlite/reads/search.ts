@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { MessageRow } from "../../../message/index.js";
 import { gramsToFind, holds, termsOf } from "../../search.js";
 import type { StoreReads } from "../../store.js";
-import { number, text } from "../columns.js";
+import { number, text } from "../../rows/columns.js";
 import type { Prepare } from "../driver.js";
 import { BUCKET, CHAT_SPAN } from "../indexer.js";
 import { messagesOf } from "./lookup.js";

@@ -2,8 +2,9 @@ import type { PathEntry, StoreReads } from "../../store.js";
 import type { Prepare } from "../driver.js";
 import { messagesOf } from "./lookup.js";
 import { windowOf } from "../../path.js";
-import { textOrNull } from "../columns.js";
-import { ENTRY, entryOf, MESSAGE, turnOf } from "./rows.js";
+import { textOrNull } from "../../rows/columns.js";
+import { turnOf } from "../../rows/values.js";
+import { ENTRY, entryOf, MESSAGE } from "./rows.js";
 
 type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn" | "runningTurns">;
 

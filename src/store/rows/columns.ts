@@ -1,7 +1,10 @@
-import { WORK_KINDS, type Work } from "../store.js";
-import type { Row, SqlValue } from "./driver.js";
+import { type Spending, WORK_KINDS, type Work } from "../store.js";
 
-/** Columns as values. Also the writing thread's, so nothing here may load what would slow its start. */
+/** A value as SQLite and Postgres hand it over. */
+export type SqlValue = string | number | null | Uint8Array;
+export type Row = Record<string, SqlValue>;
+
+/** Columns as values. Also the SQLite writing thread's, so nothing here may load what would slow its start. */
 
 export function workOf(row: Row): Work {
   return {
@@ -12,6 +15,18 @@ export function workOf(row: Row): Work {
     ref: text(row.ref),
     run_at: number(row.run_at),
     attempts: number(row.attempts),
+  };
+}
+
+export function spendingOf(row: Row): Spending {
+  return {
+    calls: number(row.calls),
+    unpriced: number(row.unpriced),
+    input_tokens: number(row.input_tokens),
+    output_tokens: number(row.output_tokens),
+    cache_read_tokens: number(row.cache_read_tokens),
+    cache_write_tokens: number(row.cache_write_tokens),
+    usd: number(row.usd),
   };
 }
 

@@ -1,10 +1,10 @@
 import type { Client } from "pg";
-import { number, text } from "../sqlite/columns.js";
-import { connectWriter } from "../sqlite/connect.js";
-import type { Database, Row, SqlValue } from "../sqlite/driver.js";
-import { configOf, orUnavailable, type Place } from "./connect.js";
-import { migrate } from "./migrate.js";
-import { escaped } from "./text.js";
+import { number, text } from "./rows/columns.js";
+import { connectWriter } from "./sqlite/connect.js";
+import type { Database, Row, SqlValue } from "./sqlite/driver.js";
+import { configOf, orUnavailable, type Place } from "./postgres/connect.js";
+import { migrate } from "./postgres/migrate.js";
+import { escaped } from "./postgres/text.js";
 
 /** The database is not empty, or something did not arrive. Nothing was changed. */
 export class CannotMove extends Error {
@@ -42,6 +42,7 @@ const TABLES: Readonly<Record<string, Way>> = {
   people: BY_NUMBER,
   person_senders: BY_NUMBER,
   tokens: BY_NUMBER,
+  login_codes: { key: ["sha256"], page: 500 },
   spent: { key: ["account", "day"], page: 500 },
 };
 
