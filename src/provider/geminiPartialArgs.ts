@@ -87,7 +87,18 @@ function fits(holder: unknown, key: Key): holder is Holder {
   return isRecord(holder) && typeof key === "string";
 }
 
-/** As JSON.parse does it: a key such as `__proto__` is a key like any other. */
+/**
+ * As JSON.parse does it: a key such as `__proto__` is a key like any other. What is there already is simply replaced,
+ * because to define it anew would compare the two, and a text that grows would cost its square.
+ */
 export function put(holder: Holder, key: Key, value: unknown): boolean {
-  return Reflect.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
+  if (!Object.hasOwn(holder, key))
+    return Reflect.defineProperty(holder, key, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  holder[key] = value;
+  return true;
 }

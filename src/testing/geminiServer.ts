@@ -28,8 +28,6 @@ export function geminiChunk(
   return {
     candidates: [{ ...content, ...(finishReason ? { finishReason } : {}), index: 0 }],
     ...(usageMetadata ? { usageMetadata } : {}),
-    modelVersion: "gemini-test",
-    responseId: "r1",
   };
 }
 
