@@ -381,6 +381,11 @@ export class Gateway {
     return stored && (requestBytes(stored) ?? "erased");
   }
 
+  /** A model, or a container, by the name a chat would give. */
+  findModel(name: string): FoundModel {
+    return this.hall.resolveModel(name);
+  }
+
   /** Cancel the running turns of a chat, wherever they run; what was said so far stays. False when none runs. */
   async stopTurn(jid: string): Promise<boolean> {
     const { store, clock, arrivals } = this.hall;

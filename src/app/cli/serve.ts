@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
+import type { Container } from "../../agent/index.js";
 import type { Channel } from "../../channel/channel.js";
 import { webhook } from "../../channel/webhook.js";
-import { createGateway, type Log, systemClock, Tokens } from "../../gateway/index.js";
+import { createGateway, type Gateway, type Log, systemClock, Tokens } from "../../gateway/index.js";
 import { defaultModelName, resolveModel } from "../../provider/model.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
@@ -56,7 +57,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   const server = createServer({
     gateway,
     tokens,
-    models: () => models(env, model.name),
+    models: () => models(gateway, model.name, containers),
     version: version(),
     pageFolder: fileURLToPath(new URL("../../web", import.meta.url)),
     hosts: isLoopback(settings.host) ? ["localhost", "127.0.0.1", "[::1]", settings.host] : null,
@@ -107,10 +108,10 @@ function channels(env: Env): Channel[] {
   return [webhook({ secret: secret || null, url: url || null })];
 }
 
-function models(env: Env, chosen: string) {
-  const names = new Set([chosen, "demo/demo"]);
+function models(gateway: Gateway, chosen: string, containers: readonly Container[]) {
+  const names = new Set([chosen, "demo/demo", ...containers.map(({ name }) => `container/${name}`)]);
   return [...names].map((name) => {
-    const found = resolveModel(name, env);
+    const found = gateway.findModel(name);
     return { name, default: name === chosen, available: found.ok, note: found.ok ? null : found.why };
   });
 }
