@@ -123,6 +123,29 @@ describe.skipIf(CHROMIUM === null)(`the page while the assistant is at work${SKI
     expect(await answers(page).count()).toBe(0);
   });
 
+  test("on a wide screen, too, a command and its answer stand together, and nothing lies on top of a note", async () => {
+    await chat("wide");
+    const page = await visit("#chat=wide", { width: 1800 });
+    for (const [index, words] of ["todos", "usage", "context", "model"].entries()) {
+      await say(page, words);
+      await notes(page).nth(index).waitFor();
+    }
+    const tops = (await page.locator(".entry").all()).map(
+      async (entry) => (await entry.boundingBox())?.y ?? 0,
+    );
+    const heights = await Promise.all(tops);
+    expect(heights).toEqual(heights.toSorted((a, b) => a - b));
+    expect(new Set(heights.map(Math.round)).size).toBe(8);
+
+    await server.ask("POST", "/v1/chats/wide/host", { content: "News. ".repeat(60) });
+    await say(page, "hello");
+    await answers(page).hover();
+    const slip = answers(page).locator(".aside");
+    await expect.poll(() => slip.textContent()).toContain("tokens");
+    expect((await slip.boundingBox())?.width).toBeGreaterThan(200);
+    expect(await slip.evaluate((aside) => getComputedStyle(aside).backgroundColor)).toMatch(/^rgb\(/);
+  });
+
   test("a chat that a container answers reads like any other, and shows what the container was told", async () => {
     await chat("contained", { model: "container/helper" });
     const page = await visit("#chat=contained");

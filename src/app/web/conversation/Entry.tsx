@@ -50,6 +50,7 @@ export class Entry extends Component<EntryProps> {
         data-hand={hand}
         data-id={row.id}
         data-result={result?.id}
+        data-answer={typeof row.metadata.answers === "string"}
         data-named={named}
         data-lit={lit}
         data-writing={props.writing}
