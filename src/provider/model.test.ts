@@ -42,6 +42,22 @@ test.each([
     { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "" },
     { provider: "openai", api: "openai-chat", baseUrl: "https://api.openai.com/v1" },
   ],
+  [
+    "google/gemini-3-flash",
+    { GEMINI_API_KEY: " k " },
+    {
+      provider: "google",
+      api: "gemini",
+      id: "gemini-3-flash",
+      baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+      apiKey: "k",
+    },
+  ],
+  [
+    "gemini/x",
+    { GEMINI_BASE_URL: "http://127.0.0.1:8080" },
+    { provider: "google", api: "gemini", baseUrl: "http://127.0.0.1:8080", apiKey: null },
+  ],
   ["ollama/llama3.2", {}, { provider: "ollama", baseUrl: "http://127.0.0.1:11434/v1", apiKey: null }],
   [
     "ollama/llama3.2",
@@ -60,6 +76,8 @@ test.each([
   ["anthropic/claude", {}, "ANTHROPIC_API_KEY="],
   ["openai/gpt", { OPENAI_BASE_URL: "localhost:8080" }, "OPENAI_BASE_URL must be an http(s) address"],
   ["openai/gpt", { OPENAI_BASE_URL: "http://me:secret@box/v1" }, "must not hold a name or password"],
+  ["google/x", {}, "GEMINI_API_KEY="],
+  ["google/x", { GEMINI_BASE_URL: "nowhere" }, "GEMINI_BASE_URL must be an http(s) address"],
   ["demo/other", {}, "demo/demo"],
   ["demo/demo", { LONGHAND_DEMO_DELAY_MS: "fast" }, "milliseconds"],
   ["acme/x", {}, 'no provider "acme"'],
@@ -77,6 +95,8 @@ test.each([
   [{ OPENAI_BASE_URL: "http://b/v1", OPENAI_MODEL: "m" }, "openai/m", "OPENAI_BASE_URL and OPENAI_MODEL"],
   [{ ANTHROPIC_API_KEY: "k" }, "anthropic/claude-haiku-5-5", "ANTHROPIC_API_KEY is set"],
   [{ ANTHROPIC_API_KEY: "k", OPENAI_BASE_URL: "http://b/v1" }, "anthropic/claude-haiku-5-5", "ANTHROPIC"],
+  [{ GEMINI_API_KEY: "k" }, "google/gemini-flash-latest", "GEMINI_API_KEY is set"],
+  [{ GEMINI_BASE_URL: "http://b", GEMINI_MODEL: "m" }, "google/m", "GEMINI_BASE_URL and GEMINI_MODEL"],
   [{ ANTHROPIC_BASE_URL: "http://b" }, "demo/demo", "set LONGHAND_MODEL=anthropic/<its id>"],
   [{ OPENAI_BASE_URL: "http://b/v1" }, "demo/demo", "set LONGHAND_MODEL=openai/<its id>"],
 ])("with %j the model is %s", (env, name, why) => {

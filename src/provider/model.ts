@@ -28,7 +28,7 @@ const DEMO_DELAY_MS = 15;
 /** What runs on one's own machine costs nothing by the token. */
 const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const EXAMPLES =
-  "openai/gpt-4.1-mini, anthropic/claude-haiku-5-5, google/gemini-2.5-flash, ollama/llama3.2 or demo/demo";
+  "openai/gpt-4.1-mini, anthropic/claude-haiku-5-5, google/gemini-flash-latest, ollama/llama3.2 or demo/demo";
 
 /** A model one can call. Throws on an address that is none: that is a mistake in code, not in a setting. */
 export function model(options: ModelOptions): Model {

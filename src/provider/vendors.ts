@@ -42,7 +42,8 @@ export const GOOGLE: Vendor = {
   baseUrl: "https://generativelanguage.googleapis.com/v1beta",
   variables: "GEMINI",
   ownServer: "http://127.0.0.1:8080/v1beta",
-  usualId: "gemini-2.5-flash",
+  // Google keeps this name on its newest quick model, while it withdraws the numbered ones after a year.
+  usualId: "gemini-flash-latest",
 };
 
 /** In the order in which one is taken when nobody chose a model. */
