@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   AssistantMessage,
   type LLMMessage,
@@ -17,6 +17,8 @@ import { openaiResponses } from "./openaiResponses.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 10_500 : 600;
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const GPT = model({ api: "openai-responses", id: "gpt-5", apiKey: "canary-key" });
 const MODELS: readonly { on: Model; rules: ResponsesRuleSwitches }[] = [
