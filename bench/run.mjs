@@ -3,6 +3,7 @@ import { assembly } from "./assembly.mjs";
 import { groupCommit } from "./groupCommit.mjs";
 import { ingest } from "./ingest.mjs";
 import { isMet } from "./measure.mjs";
+import { neighbours } from "./neighbours.mjs";
 import { startUp } from "./startUp.mjs";
 import { table } from "./table.mjs";
 import { turnStart } from "./turnStart.mjs";
@@ -19,6 +20,7 @@ const ROWS = {
   assembly,
   "turn-start": turnStart,
   "turn-start-across": turnStartAcross,
+  neighbours,
   "start-up": startUp,
 };
 
