@@ -58,6 +58,16 @@ test.each([
     { GEMINI_BASE_URL: "http://127.0.0.1:8080" },
     { provider: "google", api: "gemini", baseUrl: "http://127.0.0.1:8080", apiKey: null },
   ],
+  [
+    "openai-responses/gpt-oss",
+    { OPENAI_BASE_URL: "http://127.0.0.1:1234/v1" },
+    { provider: "openai", api: "openai-responses", baseUrl: "http://127.0.0.1:1234/v1", apiKey: null },
+  ],
+  [
+    "openai-responses/gpt-5",
+    { OPENAI_API_KEY: "k" },
+    { provider: "openai", api: "openai-responses", baseUrl: "https://api.openai.com/v1" },
+  ],
   ["ollama/llama3.2", {}, { provider: "ollama", baseUrl: "http://127.0.0.1:11434/v1", apiKey: null }],
   [
     "ollama/llama3.2",
