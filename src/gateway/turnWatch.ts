@@ -4,6 +4,7 @@ import type { Fact, NewMessage } from "../store/store.js";
 import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import { fetchAttachments, isFetched } from "./attachments.js";
 import type { Hall } from "./hall.js";
+import { forgetPassed, passedIn } from "./passed.js";
 import { withPeople } from "./people.js";
 import { interrupts, isAnsweredAtOnce } from "./placement.js";
 import { StopRequested, Superseded, type TurnState } from "./turnState.js";
@@ -43,7 +44,8 @@ export class TurnWatch {
     private readonly stop: AbortController,
     private readonly startedBy: ReadonlySet<string>,
   ) {
-    this.seen = new Set(state.members.map(({ work }) => work.id));
+    const passed = this.remembers ? passedIn(hall, state.claim.lane) : [];
+    this.seen = new Set([...passed, ...state.members.map(({ work }) => work.id)]);
   }
 
   start(): void {
@@ -65,6 +67,17 @@ export class TurnWatch {
     this.closed = true;
     for (const undo of this.undo.splice(0)) undo();
     await this.looking;
+    const { members, claim } = this.state;
+    forgetPassed(
+      this.hall,
+      claim.lane,
+      members.map(({ work }) => work.id),
+    );
+  }
+
+  /** Is a message once looked at of no more interest? Not where it may cut the next turn short. */
+  private get remembers(): boolean {
+    return this.state.chat.while_busy !== "interrupt";
   }
 
   /**
@@ -107,8 +120,13 @@ export class TurnWatch {
         if (this.closed) return;
         await this.place(piece);
         this.seen.add(piece.work.id);
+        if (this.isPassed(piece)) passedIn(this.hall, this.state.claim.lane).add(piece.work.id);
       }
     }
+  }
+
+  private isPassed(piece: Piece): boolean {
+    return this.remembers && isAnswer(piece) && isFetched(piece.asked.message);
   }
 
   private async place(piece: Piece): Promise<void> {
