@@ -1,7 +1,7 @@
 import type { SystemPart } from "../message/index.js";
 import { anthropicDecoder, anthropicWhole } from "./anthropicAnswer.js";
 import { type Spelled, spell, type WireRole } from "./anthropicMessage.js";
-import { claudeOf } from "./anthropicModel.js";
+import { claudeOf, isAnthropicHost } from "./anthropicModel.js";
 import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
 import { inputSchema } from "./anthropicTools.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
@@ -52,7 +52,7 @@ function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
   writeMessages(writer, spell(fitting, model.quirks));
   return {
     url: messagesUrl(model.baseUrl),
-    headers: headersOf(model),
+    headers: headersOf(model, warmth !== undefined),
     body: writer.body(),
     blocks: writer.blocks,
     leftOut: [...given.leftOut, ...leftOut],
@@ -81,11 +81,13 @@ function messagesUrl(baseUrl: string): string {
   return url.href;
 }
 
-function headersOf({ apiKey }: Model): Record<string, string> {
+/** The newer version has no temperature any more; servers that imitate the API know the older one. */
+function headersOf({ apiKey, baseUrl }: Model, hasTemperature: boolean): Record<string, string> {
+  const newer = isAnthropicHost(baseUrl) && !hasTemperature;
   const headers = {
     "content-type": "application/json",
     accept: "text/event-stream",
-    "anthropic-version": "2023-06-01",
+    "anthropic-version": newer ? "2026-10-21" : "2023-06-01",
   };
   return apiKey === null ? headers : { ...headers, "x-api-key": apiKey };
 }

@@ -64,8 +64,9 @@ export function anthropicDecoder(model: Model): StreamDecoder {
     if (done || failure || text === "") return [];
     const parsed = parseJson(text);
     if (isRecord(parsed)) return takeEvent(parsed, typeOf(parsed, event));
-    if (event === "error") failure = readFailure(null, text);
-    else if (text.startsWith("{")) unreadable = true;
+    // An object that cannot be read was cut, also when it was to be an error.
+    if (text.startsWith("{")) unreadable = true;
+    else if (event === "error") failure = readFailure(null, text);
     return [];
   }
 

@@ -49,7 +49,7 @@ test("no history makes a request that a strict server would refuse", () => {
   fc.assert(
     fc.property(asked, fc.constantFrom(...MODELS), (given, on) => {
       const encoded = encode(on, given);
-      expect(brokenRules(encoded.body)).toEqual([]);
+      expect(brokenRules(encoded.body, { version: encoded.headers["anthropic-version"] })).toEqual([]);
       expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
       for (const block of encoded.blocks) {
         expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);

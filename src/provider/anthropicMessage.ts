@@ -126,7 +126,7 @@ function thinkingBlock({ content, signature, redacted }: ThinkingContent): strin
 }
 
 /** A failed result may hold text alone; what it has to show follows the results. */
-function showsApart({ isError, media }: FittedResult): boolean {
+export function showsApart({ isError, media }: FittedResult): boolean {
   return isError && media.length > 0;
 }
 

@@ -60,9 +60,13 @@ function maxOutputOf(family: string, version: number): number {
   return version < 4.06 ? 64_000 : 128_000;
 }
 
-/** Where a system message may stand in the middle is known of Anthropic's own servers alone. */
-export function anthropicQuirks(baseUrl: string, id: string): Partial<Quirks> {
+/** Is it one of Anthropic's own servers? What others take of the newer parts of the API is not known. */
+export function isAnthropicHost(baseUrl: string): boolean {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  const ours = /(^|\.)anthropic\.com$/.test(host);
-  return { midSystem: ours && claudeOf(id).midSystem ? "system" : "user" };
+  return /(^|\.)anthropic\.com$/.test(host);
+}
+
+/** How a model behind this API differs from what most servers take. */
+export function anthropicQuirks(baseUrl: string, id: string): Partial<Quirks> {
+  return { midSystem: isAnthropicHost(baseUrl) && claudeOf(id).midSystem ? "system" : "user" };
 }

@@ -1,4 +1,5 @@
 import type { LeftOut } from "../message/index.js";
+import { showsApart } from "./anthropicMessage.js";
 import type { Claude } from "./anthropicModel.js";
 import type { ModelRequest } from "./codec.js";
 import { type Fitted, isBlank } from "./fitted.js";
@@ -91,12 +92,16 @@ function unasked(claude: Claude, wanted: "off" | undefined): ThinkingPlan {
   }
 }
 
-/** The answers since a person last spoke, if the last of them called tools and the model is to go on. */
+/** The answers since something other than results was said, if the last of them called tools and the model is to go on. */
 function openLoop(history: readonly Fitted[]): Assistant[] {
   const last = history.findLastIndex((one) => one.role === "assistant");
-  const before = history.slice(0, last + 1).findLastIndex((one) => one.role !== "assistant");
+  const before = history.slice(0, Math.max(last, 0)).findLastIndex(endsLoop);
   const loop = history.slice(before + 1, last + 1).filter((one) => one.role === "assistant");
   return loop.at(-1)?.results.length ? loop : [];
+}
+
+function endsLoop(one: Fitted): boolean {
+  return one.role !== "assistant" || one.results.some(showsApart);
 }
 
 function hasThinking({ parts }: Assistant): boolean {

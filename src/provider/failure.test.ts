@@ -15,6 +15,7 @@ test.each([
   [429, error("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), "quota"],
   [429, error("Rate limit reached for gpt-4 on tokens per min (TPM)", "rate_limit_exceeded"), "rate_limit"],
   [429, error("Your credit balance is too low to access this API"), "quota"],
+  [400, error("Your credit balance is too low to access the Anthropic API."), "quota"],
   [429, "", "rate_limit"],
   [404, error("The model `x` does not exist", "model_not_found"), "invalid_request"],
   [400, error("Invalid schema for function"), "invalid_request"],

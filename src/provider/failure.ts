@@ -103,6 +103,8 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
 ];
 const QUOTA =
   /insufficient[_ ](quota|balance|credits?|funds)|billing|exceeded your current quota|credit balance/i;
+/** Anthropic answers an account without money, or one that may spend no more, with 400. */
+const SPENT = /credit balance is too low|reached your specified API usage limits/i;
 const RATE_LIMIT = /rate[_ -]?limit|too[_ ]many[_ ]requests|throttl|resource[_ ]exhausted/i;
 const AUTH =
   /invalid[_ ](api[_ ])?key|invalid_authentication|authentication|unauthorized|permission|api key not valid/i;
@@ -123,7 +125,7 @@ function isRedirect(status: number | null): boolean {
 
 function kindOf({ status, code, text }: Said): ErrorKind {
   if (OVERFLOW_CODE.test(code) || status === 413) return "overflow";
-  if (QUOTA.test(code) || status === 402) return "quota";
+  if (QUOTA.test(code) || status === 402 || SPENT.test(text)) return "quota";
   if (status === 429) return QUOTA.test(text) ? "quota" : "rate_limit";
   if (OVERFLOW_TEXTS.some((pattern) => pattern.test(text))) return "overflow";
   if (status !== null && status >= 300) return kindOfStatus(status, code, text);
@@ -145,5 +147,6 @@ function kindOfWords(words: string): ErrorKind | null {
   if (REFUSAL.test(words)) return "refusal";
   if (OVERLOADED.test(words)) return "overloaded";
   if (AUTH.test(words)) return "auth";
+  if (/timed? ?out|timeout_error/i.test(words)) return "timeout";
   return /invalid_request|bad_request|not_found/i.test(words) ? "invalid_request" : null;
 }

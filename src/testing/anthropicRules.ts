@@ -2,7 +2,11 @@ import { isRecord, parseJson } from "../provider/json.js";
 import { blocksOf, contentRules, type Fields, NAME, type Verify } from "./anthropicBlockRules.js";
 
 /** What the server knows that is in no request. */
-export type AnthropicRuleSwitches = { verify?: Verify };
+export type AnthropicRuleSwitches = {
+  verify?: Verify;
+  /** What the header said. */
+  version?: string | undefined;
+};
 
 type Kind = {
   thinking: readonly string[];
@@ -74,6 +78,7 @@ export function brokenRules(body: string, switches: AnthropicRuleSwitches = {}):
       .map((key) => `${key}: extra inputs are not permitted`),
     ...loneSurrogates(request),
     ...paramRules(request, kind),
+    ...versionRules(request, messages, switches.version),
     ...systemRules(request.system),
     ...toolRules(request, messages),
     ...cacheRules(request, messages),
@@ -119,6 +124,17 @@ function paramRules(request: Fields, kind: Kind): string[] {
     broken.push("output_config is not supported");
   if (isRecord(output) && !["low", "medium", "high"].includes(String(output.effort))) broken.push("effort");
   return broken;
+}
+
+const NEWEST = "2026-10-21";
+
+function versionRules({ temperature }: Fields, messages: readonly Fields[], version = NEWEST): string[] {
+  const removed = version === NEWEST && temperature !== undefined;
+  const tooNew = version !== NEWEST && messages.some((message) => message.role === "system");
+  return [
+    ...(removed ? ["temperature: extra inputs are not permitted"] : []),
+    ...(tooNew ? ["role 'system' needs a beta header in this version"] : []),
+  ];
 }
 
 function budgetRules(budget: unknown, max: number): string[] {

@@ -102,12 +102,13 @@ function refusal(
   if (url !== "/v1/messages") return refuse(404, "not_found_error", `no ${url} here`);
   if (apiKey !== undefined && headers["x-api-key"] !== apiKey)
     return refuse(401, "authentication_error", "invalid x-api-key");
-  if (headers["anthropic-version"] !== "2023-06-01")
+  if (!["2023-06-01", "2026-10-21"].includes(String(headers["anthropic-version"])))
     return refuse(400, "invalid_request_error", "anthropic-version: header is required");
   const tokens = Math.ceil(body.length / 4);
   if (window !== undefined && tokens > window)
     return refuse(400, "invalid_request_error", `prompt is too long: ${tokens} tokens > ${window} maximum`);
-  const broken = brokenRules(body.toString("utf8"), rules);
+  const version = String(headers["anthropic-version"]);
+  const broken = brokenRules(body.toString("utf8"), { version, ...rules });
   return broken.length > 0 ? refuse(400, "invalid_request_error", broken.join("; ")) : null;
 }
 
