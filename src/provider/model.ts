@@ -1,7 +1,7 @@
 import { anthropicQuirks } from "./anthropicModel.js";
 import type { Api, Model, Price, Quirks } from "./codec.js";
 import { quirksOf } from "./quirks.js";
-import { ANTHROPIC, GOOGLE, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
+import { ANTHROPIC, type Env, GOOGLE, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
 
 export type ModelOptions = {
   api: Api;
@@ -16,8 +16,6 @@ export type ModelOptions = {
   price?: Price | null;
   delayMs?: number;
 };
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** A model, or what to type so that there is one. */
 export type ResolvedModel = { ok: true; model: Model } | { ok: false; why: string };
@@ -101,16 +99,17 @@ export function defaultModelName(env: Env): { name: string; why: string } {
 
 /** What the variables of a vendor say: nothing, a model, or an address without one. */
 function modelFrom(vendor: Vendor, env: Env): { name: string | null; why: string } | null {
-  const { provider, variables, usualId } = vendor;
-  const id = set(env, `${variables}_MODEL`);
-  const key = [`${variables}_API_KEY`, `${variables}_BASE_URL`].find((one) => set(env, one));
-  if (!key) return null;
-  if (id) return { name: `${provider}/${id}`, why: `${key} and ${variables}_MODEL are set` };
+  const { provider, usualId } = vendor;
+  const { apiKey, baseUrl, model: chosen } = vendor.settings(env);
+  const found = [apiKey, baseUrl].find((one) => one.value !== null);
+  if (!found) return null;
+  if (chosen.value)
+    return { name: `${provider}/${chosen.value}`, why: `${found.name} and ${chosen.name} are set` };
   // At an address that is not the vendor's own, nobody but its owner knows which models there are.
-  if (!set(env, `${variables}_BASE_URL`)) return { name: `${provider}/${usualId}`, why: `${key} is set` };
+  if (!baseUrl.value) return { name: `${provider}/${usualId}`, why: `${found.name} is set` };
   return {
     name: null,
-    why: `${variables}_BASE_URL is set, but not which model to ask there: set LONGHAND_MODEL=${provider}/<its id>`,
+    why: `${baseUrl.name} is set, but not which model to ask there: set LONGHAND_MODEL=${provider}/<its id>`,
   };
 }
 
@@ -125,15 +124,18 @@ function resolveDemo(id: string, env: Env): ResolvedModel {
 
 /** A key, or an address of one's own, is enough. */
 function resolveVendor(vendor: Vendor, name: string, id: string, env: Env): ResolvedModel {
-  const { provider, variables } = vendor;
-  const [baseUrl, apiKey] = [set(env, `${variables}_BASE_URL`), set(env, `${variables}_API_KEY`)];
-  if (!baseUrl && !apiKey) {
+  const { apiKey, baseUrl } = vendor.settings(env);
+  if (!baseUrl.value && !apiKey.value) {
     return no(
-      `${name} needs ${variables}_API_KEY=<your key>, or ${variables}_BASE_URL=${vendor.ownServer} for a server of your own`,
+      `${name} needs ${apiKey.name}=<your key>, or ${baseUrl.name}=${vendor.ownServer} for a server of your own`,
     );
   }
-  const api = baseUrl ? vendor.elsewhere : vendor.api;
-  return resolveAt(baseUrl ?? vendor.baseUrl, `${variables}_BASE_URL`, { provider, api, id, apiKey });
+  return resolveAt(baseUrl.value ?? vendor.baseUrl, baseUrl.name, {
+    provider: vendor.provider,
+    api: baseUrl.value ? vendor.elsewhere : vendor.api,
+    id,
+    apiKey: apiKey.value,
+  });
 }
 
 function resolveAt(

@@ -1,5 +1,10 @@
 import type { Api } from "./codec.js";
 
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** A variable and its value; null when it is empty or not set. */
+export type Setting = { name: string; value: string | null };
+
 /** Who offers an API: under which name, where, and which variables tell of a key or another address. */
 export type Vendor = {
   provider: string;
@@ -7,8 +12,8 @@ export type Vendor = {
   api: Api;
   elsewhere: Api;
   baseUrl: string;
-  /** As in `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`. */
-  variables: string;
+  /** What the environment says of it. Every variable is spelled out, so that one can search for it. */
+  settings(env: Env): { apiKey: Setting; baseUrl: Setting; model: Setting };
   /** What the address of a server of one's own looks like. */
   ownServer: string;
   /** Cheap, quick, and open to every key. */
@@ -20,7 +25,11 @@ export const OPENAI: Vendor = {
   api: "openai-responses",
   elsewhere: "openai-chat",
   baseUrl: "https://api.openai.com/v1",
-  variables: "OPENAI",
+  settings: (env) => ({
+    apiKey: setting(env, "OPENAI_API_KEY"),
+    baseUrl: setting(env, "OPENAI_BASE_URL"),
+    model: setting(env, "OPENAI_MODEL"),
+  }),
   ownServer: "http://127.0.0.1:8080/v1",
   usualId: "gpt-4.1-mini",
 };
@@ -30,7 +39,11 @@ export const ANTHROPIC: Vendor = {
   api: "anthropic",
   elsewhere: "anthropic",
   baseUrl: "https://api.anthropic.com",
-  variables: "ANTHROPIC",
+  settings: (env) => ({
+    apiKey: setting(env, "ANTHROPIC_API_KEY"),
+    baseUrl: setting(env, "ANTHROPIC_BASE_URL"),
+    model: setting(env, "ANTHROPIC_MODEL"),
+  }),
   ownServer: "http://127.0.0.1:8080",
   usualId: "claude-haiku-5-5",
 };
@@ -40,11 +53,19 @@ export const GOOGLE: Vendor = {
   api: "gemini",
   elsewhere: "gemini",
   baseUrl: "https://generativelanguage.googleapis.com/v1beta",
-  variables: "GEMINI",
+  settings: (env) => ({
+    apiKey: setting(env, "GEMINI_API_KEY"),
+    baseUrl: setting(env, "GEMINI_BASE_URL"),
+    model: setting(env, "GEMINI_MODEL"),
+  }),
   ownServer: "http://127.0.0.1:8080/v1beta",
   // Google keeps this name on its newest quick model, while it withdraws the numbered ones after a year.
   usualId: "gemini-flash-latest",
 };
+
+function setting(env: Env, name: string): Setting {
+  return { name, value: env[name]?.trim() || null };
+}
 
 /** In the order in which one is taken when nobody chose a model. */
 export const VENDORS: readonly Vendor[] = [OPENAI, ANTHROPIC, GOOGLE];
