@@ -20,7 +20,7 @@ export type Knock = {
   threadOf(metadata: Record<string, unknown>): string;
 };
 
-/** Rows looked through, at most, for who spoke before. */
+/** Rows looked through, at most, for how many bots spoke in a row. */
 const LOOKED_THROUGH = 1000;
 const PAGE = 100;
 
@@ -59,7 +59,7 @@ async function answersUs(hall: Hall, chat: Chat, { metadata, address }: Knock): 
 async function countBots(hall: Hall, chat: Chat, knock: Knock): Promise<number> {
   const here = knock.threadOf(knock.metadata);
   let count = 0;
-  for await (const row of newestFirst(hall, chat.jid, null)) {
+  for await (const row of newestFirst(hall, chat.jid)) {
     if (knock.threadOf(row.metadata) !== here) continue;
     if (row.metadata.sender_type !== "bot") return count;
     count++;
@@ -68,27 +68,20 @@ async function countBots(hall: Hall, chat: Chat, knock: Knock): Promise<number> 
   return count;
 }
 
-const CALLING: ReadonlySet<string> = new Set(CALLS);
-
 /** Did this person call the assistant within the last `sticky_s`, under any of their names? By our own clock. */
 async function calledLately(hall: Hall, chat: Chat, knock: Knock, person: Person | null): Promise<boolean> {
-  const since = hall.clock.now() - chat.sticky_s * 1000;
-  const here = knock.threadOf(knock.metadata);
-  const senders = new Set([knock.metadata.sender_id, ...(person?.senders ?? [])]);
-  for (const sender of senders) {
-    for await (const row of newestFirst(hall, chat.jid, sender)) {
-      const inbound = await hall.store.read.inbound(chat.jid, row.id);
-      if (!inbound) continue;
-      if (inbound.received_at < since) break;
-      if (knock.threadOf(row.metadata) !== here) continue;
-      if (CALLING.has(inbound.reason)) return true;
-    }
-  }
-  return false;
+  const last = await hall.store.read.lastAdmitted({
+    chat_jid: chat.jid,
+    thread_id: knock.threadOf(knock.metadata),
+    senders: [...new Set([knock.metadata.sender_id, ...(person?.senders ?? [])])],
+    since: hall.clock.now() - chat.sticky_s * 1000,
+    reasons: CALLS,
+  });
+  return last !== null;
 }
 
 /** What people and bots said in the chat, newest first, so far as anybody has to look. */
-async function* newestFirst(hall: Hall, chat_jid: string, sender: string | null): AsyncGenerator<MessageRow> {
+async function* newestFirst(hall: Hall, chat_jid: string): AsyncGenerator<MessageRow> {
   let before_seq = Number.MAX_SAFE_INTEGER;
   for (let seen = 0; seen < LOOKED_THROUGH; seen += PAGE) {
     const rows = await hall.store.read.messages({
@@ -97,7 +90,7 @@ async function* newestFirst(hall: Hall, chat_jid: string, sender: string | null)
       before_seq,
       limit: PAGE,
       message_type: "user",
-      sender,
+      sender: null,
     });
     yield* rows.toReversed();
     const oldest = rows[0];

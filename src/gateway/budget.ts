@@ -1,5 +1,5 @@
 import type { Chat } from "../message/index.js";
-import type { Spending } from "../store/store.js";
+import { type Spending, tokensIn } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 
@@ -58,9 +58,7 @@ export async function overBudget(hall: Hall, chat: Chat, payer: string): Promise
 
 /** All tokens of an account, whatever their class. */
 export function tokensOf(spending: Spending | null): number {
-  if (!spending) return 0;
-  const { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = spending;
-  return input_tokens + output_tokens + cache_read_tokens + cache_write_tokens;
+  return spending ? tokensIn(spending) : 0;
 }
 
 const TOLD_AGAIN_AFTER_MS = 6 * 3600_000;

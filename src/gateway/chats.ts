@@ -9,7 +9,8 @@ import {
 import { patternProblem } from "./admissionPattern.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
-import { unknownPeople } from "./people.js";
+import type { Expectation } from "../store/store.js";
+import { namedPeople } from "./people.js";
 
 export type ChatResult =
   | { status: "ok"; chat: Chat }
@@ -22,22 +23,30 @@ export async function registerChat(hall: Hall, body: unknown): Promise<ChatResul
   const parsed = NewChat.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error, "", body) };
   const chat = chatWithDefaults(parsed.data, hall.assistantName, hall.aliases);
-  const errors = [...checkChat(hall, chat), ...(await unknownPeople(hall, listsOf(parsed.data)))];
-  if (errors.length > 0) return { status: "invalid", errors };
-  return write(hall, chat, { type: "chat_absent", jid: chat.jid });
+  for (;;) {
+    const people = await namedPeople(hall, listsOf(parsed.data));
+    const errors = [...checkChat(hall, chat), ...people.errors];
+    if (errors.length > 0) return { status: "invalid", errors };
+    const result = await write(hall, chat, [{ type: "chat_absent", jid: chat.jid }, ...people.expect]);
+    if (result !== "changed") return result;
+  }
 }
 
-/** Change some of a chat's settings. */
+/** Change some of a chat's settings. What others change at the same time stays changed. */
 export async function changeChat(hall: Hall, jid: string, body: unknown): Promise<ChatResult> {
   const parsed = ChatPatch.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error, "", body) };
-  const before = await hall.store.read.chat(jid);
-  if (!before) return { status: "unknown" };
   const given = Object.fromEntries(Object.entries(parsed.data).filter(([, value]) => value !== undefined));
-  const chat: Chat = { ...before, ...given };
-  const errors = [...checkChat(hall, chat), ...(await unknownPeople(hall, listsOf(parsed.data)))];
-  if (errors.length > 0) return { status: "invalid", errors };
-  return write(hall, chat, { type: "chat_present", jid });
+  for (;;) {
+    const before = await hall.store.read.chat(jid);
+    if (!before) return { status: "unknown" };
+    const chat: Chat = { ...before, ...given };
+    const people = await namedPeople(hall, listsOf(parsed.data));
+    const errors = [...checkChat(hall, chat), ...people.errors];
+    if (errors.length > 0) return { status: "invalid", errors };
+    const result = await write(hall, chat, [{ type: "chat_unchanged", chat: before }, ...people.expect]);
+    if (result !== "changed") return result;
+  }
 }
 
 /** Unregister a chat: its messages stay readable in the database, nothing in it is processed any more. */
@@ -50,16 +59,15 @@ export async function removeChat(hall: Hall, jid: string): Promise<boolean> {
   return result.status === "committed";
 }
 
-async function write(
-  hall: Hall,
-  chat: Chat,
-  expectation: { type: "chat_absent" | "chat_present"; jid: string },
-): Promise<ChatResult> {
+/** Write a chat; `changed` when it, or a person it names, is not as it was read: worth another look. */
+async function write(hall: Hall, chat: Chat, expect: Expectation[]): Promise<ChatResult | "changed"> {
   const result = await hall.store.commit({
-    expect: [expectation],
+    expect,
     facts: [{ type: "chat", chat, at: iso(hall.clock.now()) }],
   });
   hall.chats.forget();
+  const unmet = result.status === "conflict" ? result.expectation?.type : undefined;
+  if (unmet === "chat_unchanged" || unmet === "person") return "changed";
   if (result.status === "committed") return { status: "ok", chat };
   if (result.status === "conflict") return { status: "conflict", why: result.why };
   return { status: "conflict", why: `could not be written: ${result.status}` };

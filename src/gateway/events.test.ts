@@ -5,6 +5,7 @@ import { openMemory } from "../store/memory.js";
 import type { Fact, News, Store } from "../store/store.js";
 import { systemClock } from "./clock.js";
 import { EventHub, type StreamEvent } from "./events.js";
+import type { Log } from "./hall.js";
 import { Line } from "./line.js";
 import { Live } from "./live.js";
 
@@ -13,9 +14,9 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-function open(store: Store = openMemory()) {
+function open(store: Store = openMemory(), log: Log = () => {}) {
   const live = new Live();
-  const hub = new EventHub({ store, live, clock: systemClock });
+  const hub = new EventHub({ store, live, clock: systemClock, log });
   closing.push(() => hub.close());
   return { hub, live, store };
 }

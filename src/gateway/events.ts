@@ -36,13 +36,17 @@ type StreamOptions = {
 
 const PAGE = 200;
 const LOOK_ELSEWHERE_MS = 400;
+/** How soon the log is read again after the store could not, and after something that should not have happened. */
+const AGAIN_MS = 100;
+const AFTER_BUG_MS = 1000;
 
 /**
  * The one reader of the log's tail: an event is read and written out once, however many streams are open.
  * A stream that resumes reads its own past first and joins the tail without gap or repetition.
  */
 export class EventHub {
-  private readonly subscribers = new Set<Subscriber>();
+  /** With the chat each listens to; null: all of them. */
+  private readonly subscribers = new Map<Subscriber, string | null>();
   private tail: string | null = null;
   private reading = false;
   private readAgain = false;
@@ -50,7 +54,7 @@ export class EventHub {
   private readonly elsewhere: Elsewhere;
   private isLooking = false;
 
-  constructor(private readonly hall: Pick<Hall, "store" | "live" | "clock">) {
+  constructor(private readonly hall: Pick<Hall, "store" | "live" | "clock" | "log">) {
     this.elsewhere = new Elsewhere(hall);
     this.undo.push(hall.clock.every(LOOK_ELSEWHERE_MS, () => this.lookElsewhere()));
     this.undo.push(hall.store.subscribe((news) => news.events && this.wake()));
@@ -74,14 +78,14 @@ export class EventHub {
   async stream(options: StreamOptions): Promise<void> {
     const { after, chatJid, push, signal } = options;
     const line = new Line(after, chatJid, push);
-    await this.join(line.hear);
+    await this.join(line.hear, chatJid);
     try {
       for (;;) {
         line.keep();
         await this.catchUp(line, options);
         if (signal.aborted) return;
         const over = await this.over(chatJid);
-        const elsewhere = await this.elsewhere.snapshots(chatJid);
+        const elsewhere = await this.elsewhere.snapshots(chatJid === null ? null : [chatJid]);
         // From here to the end in one step: a delta is in the snapshot or comes after it, never both.
         const meanwhile = line.goLive();
         if (!meanwhile) continue;
@@ -101,7 +105,9 @@ export class EventHub {
       const page = await this.hall.store.read.events({ after: line.last, chat_jid: chatJid, limit: PAGE });
       for (const event of page) {
         if (signal.aborted) return;
-        line.tell(await this.render(event));
+        const told = await this.rendered(event);
+        if (told) line.tell(told);
+        else line.skip(event.cursor);
         await drained();
       }
       if (page.length < PAGE) return;
@@ -131,18 +137,19 @@ export class EventHub {
       .map((snapshot) => (over.has(snapshot.call_id) ? { ...snapshot, parts: [] } : snapshot));
   }
 
-  private async join(subscriber: Subscriber): Promise<void> {
+  private async join(subscriber: Subscriber, chatJid: string | null): Promise<void> {
     if (this.subscribers.size === 0) {
       const now = await this.now();
       // Another stream may have joined meanwhile; what it is about to be told must not be skipped.
       if (this.subscribers.size === 0) this.tail = now;
     }
-    this.subscribers.add(subscriber);
+    this.subscribers.set(subscriber, chatJid);
     this.wake();
   }
 
   private wake(): void {
     this.readAgain = true;
+    this.elsewhere.stir();
     if (this.reading || this.subscribers.size === 0) return;
     this.reading = true;
     void this.readTail().finally(() => {
@@ -157,13 +164,14 @@ export class EventHub {
       try {
         const page = await this.hall.store.read.events({ after: this.tail, chat_jid: null, limit: PAGE });
         for (const event of page) {
-          this.emit(await this.render(event));
+          const told = await this.rendered(event);
+          if (told) this.emit(told);
           this.tail = event.cursor;
         }
         if (page.length === PAGE) this.readAgain = true;
       } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        await this.hall.clock.sleep(100);
+        this.note("events.not_read", error, {});
+        await this.hall.clock.sleep(error instanceof StoreUnavailable ? AGAIN_MS : AFTER_BUG_MS);
         this.readAgain = true;
       }
     }
@@ -174,21 +182,56 @@ export class EventHub {
     if (this.subscribers.size === 0 || this.isLooking) return;
     this.isLooking = true;
     this.elsewhere
-      .news()
+      .news(this.listenedTo())
       .then((snapshots) => {
         for (const snapshot of snapshots) this.emit(snapshotEvent(snapshot, this.hall.clock.now()));
       })
-      .catch((error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) throw error;
-      })
+      .catch((error: unknown) => this.note("events.elsewhere_not_read", error, {}))
       .finally(() => {
         this.isLooking = false;
       });
   }
 
+  /** The chats somebody listens to; null when somebody listens to all. */
+  private listenedTo(): string[] | null {
+    const chats = new Set<string>();
+    for (const chatJid of this.subscribers.values()) {
+      if (chatJid === null) return null;
+      chats.add(chatJid);
+    }
+    return [...chats];
+  }
+
   private emit(event: StreamEvent): void {
     if (event.ends !== null) this.elsewhere.ended(event.ends);
-    for (const subscriber of this.subscribers) subscriber(event);
+    for (const subscriber of this.subscribers.keys()) {
+      try {
+        subscriber(event);
+      } catch (error) {
+        this.note("events.not_told", error, { chat: event.chat_jid });
+      }
+    }
+  }
+
+  /** A bug in telling what happened must end neither the telling nor the server. Its words may be a message's: not logged. */
+  private note(event: string, error: unknown, ids: Record<string, string>): void {
+    if (error instanceof StoreUnavailable) return;
+    this.hall.log("error", event, { ...ids, error: error instanceof Error ? error.name : typeof error });
+  }
+
+  /** An event as it is told; null for one that cannot be, which must not hold up those after it. */
+  private async rendered(event: LoggedEvent): Promise<StreamEvent | null> {
+    try {
+      return await this.render(event);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      this.note("events.not_rendered", error, {
+        cursor: event.cursor,
+        type: event.type,
+        chat: event.chat_jid,
+      });
+      return null;
+    }
   }
 
   private async render(event: LoggedEvent): Promise<StreamEvent> {

@@ -36,6 +36,11 @@ export class Line {
     this.push(event);
   }
 
+  /** Go past an event that cannot be told. */
+  skip(cursor: string): void {
+    if (this.last === null || compareCursors(cursor, this.last) > 0) this.last = cursor;
+  }
+
   private add(kept: StreamEvent[], event: StreamEvent): void {
     this.characters += event.data.length;
     if (this.characters > MOST_CHARACTERS) this.kept = [];

@@ -6,9 +6,10 @@ import {
   type Person,
   PersonPatch,
   personOfRef,
+  personRef,
   slug,
 } from "../message/index.js";
-import type { CommitResult, Fact } from "../store/store.js";
+import type { Expectation, Fact } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 
@@ -29,35 +30,79 @@ export async function personById(hall: Pick<Hall, "store">, id: string): Promise
   return person?.id === id ? person : null;
 }
 
-/** Add a person: a name, and the sender ids that are theirs. */
+/** Add a person: a name, and the sender ids that are theirs. An id that was ever somebody's is not given again. */
 export async function addPerson(hall: Hall, body: unknown): Promise<PersonResult> {
   const parsed = NewPerson.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error, "", body) };
   const { name, senders } = parsed.data;
-  const id = parsed.data.id ?? (await freeId(hall, slug(name, "person")));
-  if (await personById(hall, id)) return { status: "conflict", why: `There is a person ${id} already.` };
-  return keep(hall, { id, name, senders, created_at: iso(hall.clock.now()) });
+  const wanted = parsed.data.id ?? slug(name, "person");
+  for (let count = 1; ; count++) {
+    // Two people of one name are two people.
+    const id = count === 1 ? wanted : `${wanted.slice(0, 56)}-${count}`;
+    const result = await keep(hall, { id, name, senders, created_at: iso(hall.clock.now()) }, null);
+    if (result.status !== "changed") return result;
+    if (parsed.data.id !== undefined) return { status: "conflict", why: result.why };
+  }
 }
 
 /** Change a person's name, or which sender ids are theirs: a list given takes the place of the one before. */
 export async function changePerson(hall: Hall, id: string, body: unknown): Promise<PersonResult> {
   const parsed = PersonPatch.safeParse(body);
   if (!parsed.success) return { status: "invalid", errors: errorsOf(parsed.error, "", body) };
-  const before = await personById(hall, id);
-  if (!before) return { status: "unknown" };
-  const { name = before.name, senders = before.senders } = parsed.data;
-  return keep(hall, { ...before, name, senders });
+  for (;;) {
+    const before = await personById(hall, id);
+    if (!before) return { status: "unknown" };
+    const { name = before.name, senders = before.senders } = parsed.data;
+    const result = await keep(hall, { ...before, name, senders }, before);
+    if (result.status !== "changed") return result;
+  }
 }
 
-/** Forget that these sender ids are one person, and take their links back. What they said stays. */
+/**
+ * Forget that these sender ids are one person, take their links back, and take them out of every chat's lists. A list
+ * that is empty then lets nobody in. What they said stays.
+ */
 export async function removePerson(hall: Hall, id: string): Promise<boolean> {
-  if (!(await personById(hall, id))) return false;
-  const tokens = (await hall.store.read.tokens()).filter((token) => token.person_id === id);
-  const facts: Fact[] = [
-    { type: "person_removed", id },
-    ...tokens.map((token): Fact => ({ type: "token_removed", id: token.id })),
-  ];
-  return (await hall.store.commit({ facts })).status === "committed";
+  for (;;) {
+    const person = await personById(hall, id);
+    if (!person) return false;
+    const removed: Fact = { type: "person_removed", id };
+    if (await strikeOut(hall, id, [{ type: "person", id, was: person }], [removed])) break;
+  }
+  // A chat may have come to name them just before they were removed; none can after that.
+  while (!(await strikeOut(hall, id, [], [])));
+  hall.chats.forget();
+  return true;
+}
+
+/** Take a person out of the chats that name them, together with these facts; false when something changed meanwhile. */
+async function strikeOut(hall: Hall, id: string, expect: Expectation[], facts: Fact[]): Promise<boolean> {
+  const ref = personRef({ id });
+  const naming = (await hall.store.read.chats()).filter((chat) =>
+    listsOf(chat).some((list) => list.includes(ref)),
+  );
+  if (naming.length === 0 && facts.length === 0) return true;
+  const at = iso(hall.clock.now());
+  const result = await hall.store.commit({
+    expect: [...expect, ...naming.map((chat): Expectation => ({ type: "chat_unchanged", chat }))],
+    facts: [...facts, ...naming.map((chat): Fact => ({ type: "chat", chat: without(chat, ref), at }))],
+  });
+  return result.status === "committed";
+}
+
+function listsOf({ allow, read, shell_allow }: Chat): Chat["allow"][] {
+  return [allow, read, shell_allow];
+}
+
+function without(chat: Chat, ref: string): Chat {
+  const left = (list: readonly string[]): string[] => list.filter((entry) => entry !== ref);
+  const { allow, read, shell_allow } = chat;
+  return {
+    ...chat,
+    allow: allow === "*" ? allow : left(allow),
+    read: read === "*" ? read : left(read),
+    shell_allow: left(shell_allow),
+  };
 }
 
 /**
@@ -65,8 +110,8 @@ export async function removePerson(hall: Hall, id: string): Promise<boolean> {
  * anybody up, such as the assembler.
  */
 export async function withPeople(hall: Pick<Hall, "store">, chat: Chat): Promise<Chat> {
-  const lists = [chat.allow, chat.read, chat.shell_allow];
-  if (!lists.some((list) => list !== "*" && list.some((entry) => personOfRef(entry) !== null))) return chat;
+  if (!listsOf(chat).some((list) => list !== "*" && list.some((entry) => personOfRef(entry) !== null)))
+    return chat;
   const people = new Map((await hall.store.read.people()).map((person) => [person.id, person.senders]));
   const spelled = (list: readonly string[]): string[] =>
     list.flatMap((entry) => {
@@ -82,38 +127,41 @@ export async function withPeople(hall: Pick<Hall, "store">, chat: Chat): Promise
   };
 }
 
-/** Names of people in these lists that nobody bears: a slip of the pen would let nobody in, silently. */
-export async function unknownPeople(
+/**
+ * Names of people in these lists that nobody bears: a slip of the pen would let nobody in, silently. And what must still
+ * hold when the lists are written: that the others are there.
+ */
+export async function namedPeople(
   hall: Pick<Hall, "store">,
   lists: Readonly<Record<string, Chat["allow"] | undefined>>,
-): Promise<FieldError[]> {
+): Promise<{ errors: FieldError[]; expect: Expectation[] }> {
   const errors: FieldError[] = [];
+  const expect: Expectation[] = [];
   for (const [field, list] of Object.entries(lists)) {
     if (list === undefined || list === "*") continue;
     for (const [index, entry] of list.entries()) {
       const id = personOfRef(entry);
-      if (id === null || (await personById(hall, id))) continue;
-      errors.push({ path: `${field}[${index}]`, reason: `there is no person "${id}"; add them first` });
+      if (id === null) continue;
+      const person = await personById(hall, id);
+      if (person) expect.push({ type: "person", id, was: person });
+      else errors.push({ path: `${field}[${index}]`, reason: `there is no person "${id}"; add them first` });
     }
   }
-  return errors;
+  return { errors, expect };
 }
 
-async function keep(hall: Hall, given: Person): Promise<PersonResult> {
-  const person = { ...given, senders: [...new Set([...given.senders, webSender(given.id)])] };
-  return written(person, await hall.store.commit({ facts: [{ type: "person", person }] }));
-}
+type Kept = PersonResult | { status: "changed"; why: string };
 
-function written(person: Person, result: CommitResult): PersonResult {
+/** Write a person who must be as they were: null for somebody new. */
+async function keep(hall: Hall, given: Person, was: Person | null): Promise<Kept> {
+  const { id } = given;
+  const person = { ...given, senders: [...new Set([...given.senders, webSender(id)])] };
+  const result = await hall.store.commit({
+    expect: [{ type: "person", id, was }],
+    facts: [{ type: "person", person }],
+  });
   if (result.status === "committed") return { status: "ok", person };
-  if (result.status === "conflict") return { status: "conflict", why: result.why };
-  return { status: "conflict", why: `could not be written: ${result.status}` };
-}
-
-/** Two people of one name are two people. */
-async function freeId(hall: Hall, wanted: string): Promise<string> {
-  for (let count = 1; ; count++) {
-    const id = count === 1 ? wanted : `${wanted.slice(0, 56)}-${count}`;
-    if (!(await hall.store.read.personOf(webSender(id)))) return id;
-  }
+  if (result.status !== "conflict")
+    return { status: "conflict", why: `could not be written: ${result.status}` };
+  return { status: result.expectation === null ? "conflict" : "changed", why: result.why };
 }

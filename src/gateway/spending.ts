@@ -1,6 +1,6 @@
 import type { EncodedRequest, Model } from "../agent/index.js";
 import type { Chat, Usage } from "../message/index.js";
-import type { Expectation, Fact, Spending } from "../store/store.js";
+import { type Expectation, type Fact, NOTHING_SPENT, type Spending } from "../store/store.js";
 import { dayOf, type Limit, limitsOf, tokensOf } from "./budget.js";
 import type { Hall } from "./hall.js";
 
@@ -9,9 +9,13 @@ export type Reservation = { accounts: { account: string; day: string }[]; estima
 
 export type Payment = { chat: Chat; payer: string; model: Model };
 
-/** Characters of a request for one token, and tokens of an answer: right in the median, and settled after the call. */
+/** Bytes of a request for one token: right in the median, and settled after the call. */
 const BYTES_PER_TOKEN = 4;
-const ANSWER_TOKENS = 1000;
+/**
+ * What an answer may have, where the request sets no limit of its own. A ceiling and not a guess: calls that run at once
+ * overrun a budget only by what their answers have beyond it.
+ */
+const MOST_ANSWER_TOKENS = 4096;
 const WARN_AT = 0.8;
 
 /** Put an estimate aside for a call about to be made: facts that do so, and what must hold for the call to be made. */
@@ -19,9 +23,11 @@ export function reserve(
   hall: Hall,
   payment: Payment,
   encoded: EncodedRequest,
+  /** The longest answer the request asks for, where it says so. */
+  maxTokens: number | null = null,
 ): { reservation: Reservation; facts: Fact[]; expect: Expectation[] } {
   const { chat, payer, model } = payment;
-  const estimate = estimateOf(model, encoded);
+  const estimate = estimateOf(model, encoded, maxTokens);
   const now = hall.clock.now();
   const day = dayOf(chat, now);
   const reservation: Reservation = {
@@ -48,8 +54,9 @@ export function unpricedUnderBudget(hall: Hall, { chat, payer, model }: Payment)
   return `there is a budget of money, and the price of ${model.provider}/${model.id} is not known`;
 }
 
-/** The facts that replace an estimate by what the call really used. */
-export function settleSpending({ accounts, estimate }: Reservation, usage: Usage): Fact[] {
+/** The facts that replace an estimate by what the call really used; null: nobody said, and what was put aside is spent. */
+export function settleSpending({ accounts, estimate }: Reservation, usage: Usage | null): Fact[] {
+  if (!usage) return [];
   const actual: Spending = {
     calls: 0,
     unpriced: 0,
@@ -73,14 +80,15 @@ export async function lowBudgets(
   hall: Hall,
   { chat, payer }: Payment,
   { estimate }: Reservation,
-  usage: Usage,
+  /** Null: nobody said what it used, and what was put aside for it is spent. */
+  usage: Usage | null,
 ): Promise<LowBudget[]> {
   const low: LowBudget[] = [];
   for (const limit of limitsOf(hall, chat, payer, hall.clock.now())) {
     const spent = await spentToday(hall, limit.account, limit.day);
     const says = lowWords(limit, {
-      usd: spent.usd - estimate.usd + (usage.cost?.total ?? 0),
-      tokens: tokensOf(spent) - tokensOf(estimate) + usedTokens(usage),
+      usd: spent.usd + (usage ? (usage.cost?.total ?? 0) - estimate.usd : 0),
+      tokens: tokensOf(spent) + (usage ? usedTokens(usage) - tokensOf(estimate) : 0),
     });
     const note = noteOf(limit);
     if (says === null || tokensOf(await spentToday(hall, note, limit.day)) > 0) continue;
@@ -89,7 +97,7 @@ export async function lowBudgets(
     low.push({
       says,
       expect: { type: "budget", account: note, day, plus, usd: null, tokens: 1 },
-      fact: { type: "spent", account: note, day, spending: { ...NOTHING, input_tokens: 1 } },
+      fact: { type: "spent", account: note, day, spending: { ...NOTHING_SPENT, input_tokens: 1 } },
     });
   }
   return low;
@@ -101,19 +109,9 @@ export function refusalOf(hall: Hall, { chat, payer }: Payment, account: string)
   return limit ? `${limit.whose} budget of ${amountOf(limit)} a day has no room for it` : "a budget is spent";
 }
 
-const NOTHING: Spending = {
-  calls: 0,
-  unpriced: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_read_tokens: 0,
-  cache_write_tokens: 0,
-  usd: 0,
-};
-
 async function spentToday(hall: Hall, account: string, day: string): Promise<Spending> {
   const [known] = await hall.store.read.spent({ accounts: { is: account }, from: day, to: day });
-  return known?.spending ?? NOTHING;
+  return known?.spending ?? NOTHING_SPENT;
 }
 
 /** A budget that was changed is a budget nobody was told about. */
@@ -138,17 +136,18 @@ function amountOf({ usd, tokens }: Limit): string {
   return amounts.flat().join(" and ");
 }
 
-function estimateOf(model: Model, encoded: EncodedRequest): Spending {
+function estimateOf(model: Model, encoded: EncodedRequest, maxTokens: number | null): Spending {
+  const answer = Math.min(maxTokens ?? MOST_ANSWER_TOKENS, model.window ?? Number.POSITIVE_INFINITY);
   const input = Math.ceil(Buffer.byteLength(encoded.body) / BYTES_PER_TOKEN);
   const price = model.price ?? { input: 0, output: 0 };
   return {
     calls: 1,
     unpriced: model.price === null ? 1 : 0,
     input_tokens: input,
-    output_tokens: ANSWER_TOKENS,
+    output_tokens: answer,
     cache_read_tokens: 0,
     cache_write_tokens: 0,
-    usd: (input * price.input + ANSWER_TOKENS * price.output) / 1_000_000,
+    usd: (input * price.input + answer * price.output) / 1_000_000,
   };
 }
 

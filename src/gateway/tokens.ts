@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Person } from "../message/index.js";
-import type { Store, Token } from "../store/store.js";
+import type { Fact, Store, Token } from "../store/store.js";
 import type { Clock } from "./clock.js";
 import { personById } from "./people.js";
 
@@ -23,7 +23,6 @@ export class Tokens {
   private readonly owner: Buffer;
   private readonly known = new Map<string, Identity>();
   private removals = 0;
-  private readonly codes = new Map<string, { until: number; opener: Opener }>();
 
   constructor(
     private readonly store: Store,
@@ -59,17 +58,22 @@ export class Tokens {
     scopes: string[],
     personId: string | null = null,
   ): Promise<Token & { token: string }> {
+    const { token, secret } = this.made(name, scopes, personId);
+    await this.store.commit({ facts: [{ type: "token", token }] });
+    return { ...token, token: secret };
+  }
+
+  private made(name: string, scopes: string[], personId: string | null): { token: Token; secret: string } {
     const secret = `lh_${randomBytes(32).toString("base64url")}`;
     const token: Token = {
       id: this.clock.newId(),
       name,
-      sha256: digest(secret).toString("hex"),
+      sha256: hashOf(secret),
       scopes,
       created_at: new Date(this.clock.now()).toISOString(),
       person_id: personId,
     };
-    await this.store.commit({ facts: [{ type: "token", token }] });
-    return { ...token, token: secret };
+    return { token, secret };
   }
 
   async list(): Promise<Omit<Token, "sha256">[]> {
@@ -89,26 +93,53 @@ export class Tokens {
     this.known.clear();
   }
 
-  /** A code that opens the page once, within a quarter of an hour: for the operator, or for a person as themselves. */
-  loginCode(opener: Opener = null): string {
+  /**
+   * A code that opens the page once, within a quarter of an hour, at any server of this store: for the operator, or for
+   * a person as themselves.
+   */
+  async loginCode(opener: Pick<Person, "id"> | null = null): Promise<string> {
     const code = randomBytes(18).toString("base64url");
-    const until = this.clock.now() + LOGIN_CODE_LIFE_MS;
-    this.codes.set(digest(code).toString("hex"), { until, opener });
+    const now = this.clock.now();
+    const kept = {
+      sha256: hashOf(code),
+      person_id: opener?.id ?? null,
+      expires_at: now + LOGIN_CODE_LIFE_MS,
+    };
+    await this.store.commit({ facts: [{ type: "login_code", code: kept, now }] });
     return code;
   }
 
   /** Change a code into a token for the page; a code works once. */
   async login(code: string): Promise<{ token: string; opener: Opener } | null> {
-    const key = digest(code).toString("hex");
-    const issued = this.codes.get(key);
-    this.codes.delete(key);
-    if (issued === undefined || issued.until < this.clock.now()) return null;
-    const { opener } = issued;
-    if (opener === null) return { token: (await this.create("web page", ["admin"])).token, opener };
-    const person = await personById({ store: this.store }, opener.id);
-    if (!person) return null;
-    const name = `web page of ${person.name}`;
-    return { token: (await this.create(name, PERSONAL_SCOPES, opener.id)).token, opener };
+    const sha256 = hashOf(code);
+    const used: Fact = { type: "login_code_used", sha256 };
+    for (;;) {
+      const issued = await this.store.read.loginCode(sha256);
+      if (!issued) return null;
+      if (issued.expires_at <= this.clock.now()) {
+        await this.store.commit({ facts: [used] });
+        return null;
+      }
+      const id = issued.person_id;
+      const person = id === null ? null : await personById({ store: this.store }, id);
+      if (id !== null && !person) return null;
+      const { token, secret } = this.pageToken(person);
+      const result = await this.store.commit({
+        expect: person ? [{ type: "person", id: person.id, was: person }] : [],
+        facts: [used, { type: "token", token }],
+      });
+      if (result.status === "committed") {
+        return { token: secret, opener: person && { id: person.id, name: person.name } };
+      }
+      // Otherwise somebody else was faster with the code.
+      const isPersonChanged = result.status === "conflict" && result.expectation !== null;
+      if (!isPersonChanged) return null;
+    }
+  }
+
+  private pageToken(person: Person | null): { token: Token; secret: string } {
+    if (!person) return this.made("web page", ["admin"], null);
+    return this.made(`web page of ${person.name}`, PERSONAL_SCOPES, person.id);
   }
 }
 
@@ -119,6 +150,10 @@ export function covers(scopes: readonly string[], scope: Scope, source: string |
   if (scopes.includes("operate")) return true;
   if (scope === "ingest") return source !== null && scopes.includes(`ingest:${source}`);
   return scopes.includes(scope);
+}
+
+function hashOf(secret: string): string {
+  return digest(secret).toString("hex");
 }
 
 function digest(secret: string): Buffer {

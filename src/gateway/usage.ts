@@ -1,5 +1,5 @@
 import type { UsageLine } from "../message/index.js";
-import type { Spending, Store } from "../store/store.js";
+import { addSpending, NOTHING_SPENT, type Store } from "../store/store.js";
 
 export type UsageQuery = {
   by: "chat" | "person" | "model" | "day";
@@ -22,36 +22,13 @@ export async function usageOf(read: Store["read"], query: UsageQuery): Promise<U
   for (const under of ACCOUNTS[by]) {
     for (const { account, day, spending } of await read.spent({ accounts: { under }, from, to })) {
       const key = by === "day" ? day : nameOf(account);
-      lines.set(key, sum(lines.get(key) ?? { key, ...NOTHING }, spending));
+      lines.set(key, { key, ...addSpending(lines.get(key) ?? NOTHING_SPENT, spending) });
     }
   }
   return [...lines.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-const NOTHING: Spending = {
-  calls: 0,
-  unpriced: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_read_tokens: 0,
-  cache_write_tokens: 0,
-  usd: 0,
-};
-
 /** People keep their prefix, so that nobody passes for one; chats and models are known by their own names. */
 function nameOf(account: string): string {
   return account.replace(/^(?:chat|model):/, "");
-}
-
-function sum(line: UsageLine, spending: Spending): UsageLine {
-  return {
-    key: line.key,
-    calls: line.calls + spending.calls,
-    unpriced: line.unpriced + spending.unpriced,
-    input_tokens: line.input_tokens + spending.input_tokens,
-    output_tokens: line.output_tokens + spending.output_tokens,
-    cache_read_tokens: line.cache_read_tokens + spending.cache_read_tokens,
-    cache_write_tokens: line.cache_write_tokens + spending.cache_write_tokens,
-    usd: line.usd + spending.usd,
-  };
 }

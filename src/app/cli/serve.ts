@@ -76,7 +76,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void stop().then(() => process.exit(0)));
-  process.stdout.write(welcome(address, tokens.loginCode(), model, where));
+  process.stdout.write(welcome(address, await tokens.loginCode(), model, where));
 }
 
 /** Where we are: the name we were given, with the port we got. */

@@ -120,7 +120,7 @@ export const operateRoutes: Route[] = [
     summary: "A one-time code that opens the web page",
     scope: "admin",
     answers: { status: 201, schema: z.object({ code: z.string() }) },
-    handle: async ({ tokens }) => ok({ code: tokens.loginCode() }, 201),
+    handle: async ({ tokens }) => ok({ code: await tokens.loginCode() }, 201),
   }),
   route({
     method: "POST",

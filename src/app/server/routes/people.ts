@@ -66,7 +66,7 @@ export const peopleRoutes: Route[] = [
     handle: async ({ gateway, tokens }, { params }) => {
       const person = await gateway.person(params.id ?? "");
       if (!person) throw unknown("person");
-      return ok({ code: tokens.loginCode({ id: person.id, name: person.name }) }, 201);
+      return ok({ code: await tokens.loginCode(person) }, 201);
     },
   }),
 ];
