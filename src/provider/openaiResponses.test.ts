@@ -78,6 +78,12 @@ describe("what is asked besides the conversation", () => {
     expect("temperature" in body).toBe(!reasons);
   });
 
+  test("a deployment whose name does not tell can be said not to think", () => {
+    const on = model({ api: "openai-responses", id: "ours", quirks: { effort: "none" } });
+    expect(bodyOf({ temperature: 0.5 }, on)).toMatchObject({ temperature: 0.5 });
+    expect(bodyOf({}, on)).not.toHaveProperty("include");
+  });
+
   test("thinking that is off, or was not asked for, is not mentioned", () => {
     expect(bodyOf({ thinking: "off" })).not.toHaveProperty("reasoning");
     expect(bodyOf({})).not.toHaveProperty("reasoning");

@@ -11,8 +11,12 @@ export function isAtOpenai(baseUrl: string): boolean {
 /** Models that answer without thinking first. They refuse every word about reasoning; the others refuse a temperature. */
 const NEVER_REASONS = /^(ft:)?(gpt-3|gpt-4|chatgpt-4o|gpt-5(\.\d+)?-chat)/;
 
-/** Does this model think before it answers? One we have not heard of does: all newer ones do. */
-export function reasons(id: string): boolean {
+/**
+ * Does this model think before it answers? One we have not heard of does: all newer ones do. Where a deployment has a
+ * name of its own, `effort: "none"` among the quirks says that it does not.
+ */
+function reasons({ id, baseUrl, quirks }: Model): boolean {
+  if (isAtOpenai(baseUrl) && quirks.effort === "none") return false;
   return !NEVER_REASONS.test(id.slice(id.lastIndexOf("/") + 1));
 }
 
@@ -20,12 +24,12 @@ export function reasons(id: string): boolean {
 const LEAST_TOKENS = 16;
 
 /** What a request says besides the conversation, as the inside of an object. Nothing is kept at the server. */
-export function paramsOf({ id }: Model, { temperature, maxTokens, thinking }: ModelRequest): string {
+export function paramsOf(model: Model, { temperature, maxTokens, thinking }: ModelRequest): string {
   const params = {
-    model: id,
+    model: model.id,
     stream: true,
     store: false,
-    ...(reasons(id) ? reasoningParams(thinking) : temperatureParam(temperature)),
+    ...(reasons(model) ? reasoningParams(thinking) : temperatureParam(temperature)),
     ...(maxTokens === undefined ? {} : { max_output_tokens: Math.max(LEAST_TOKENS, maxTokens) }),
   };
   return toJson(params).slice(1, -1);
