@@ -10,7 +10,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
 /** One dollar for a token of an answer; what is asked is free. */
 const DOLLAR: NonNullable<Model["price"]> = { input: 0, output: 1_000_000, cacheRead: 0, cacheWrite: 0 };
 /** What is put aside for an answer before it comes, in tokens: at this price, in dollars. */
-const ASIDE = 1000;
+const ASIDE = 4096;
 
 let held: HeldModel;
 const gateways: Gateway[] = [];
@@ -50,20 +50,20 @@ async function spend(talk: Talk, output: number, speaker = {}): Promise<string> 
 
 describe("a chat's budget", () => {
   it("of money: a word at 80 %, once; no answer at 100 %; both for people, not for the model", async () => {
-    const { a, b } = await open({ usd_per_day: 5000 });
-    expect(await spend(a, 3999)).toBe("answered");
+    const { a, b } = await open({ usd_per_day: 25_000 });
+    expect(await spend(a, 19_999)).toBe("answered");
     expect(await a.news()).toEqual([]);
     expect(await spend(a, 1)).toBe("answered");
-    expect(await a.news()).toEqual(["80 % of this chat's budget of $5000 a day is used."]);
-    expect(await spend(a, 1000)).toBe("answered");
+    expect(await a.news()).toEqual(["80 % of this chat's budget of $25000 a day is used."]);
+    expect(await spend(a, 5000)).toBe("answered");
     const refused = await a.ended(await a.say("and now?"));
     expect(refused).toMatchObject({
       outcome: "over_budget",
-      reason: "this chat's budget of $5000 a day is spent",
+      reason: "this chat's budget of $25000 a day is spent",
     });
     expect(await a.news()).toEqual([
-      "80 % of this chat's budget of $5000 a day is used.",
-      "Not answered: this chat's budget of $5000 a day is spent.",
+      "80 % of this chat's budget of $25000 a day is used.",
+      "Not answered: this chat's budget of $25000 a day is spent.",
     ]);
     expect(held.calls).toHaveLength(3);
     expect(JSON.stringify(held.calls.map(({ messages }) => messages))).not.toContain("budget");
@@ -71,17 +71,17 @@ describe("a chat's budget", () => {
   });
 
   it("of tokens: counts what is asked and what is answered", async () => {
-    const { a } = await open({ tokens_per_day: 5000 });
-    for (const tokens of [1000, 1500]) {
+    const { a } = await open({ tokens_per_day: 50_000 });
+    for (const tokens of [10_000, 15_000]) {
       expect(await a.news()).toEqual([]);
       const id = await a.say("how much?");
       (await held.next()).say("That much.", { input: tokens, output: tokens });
       expect(await a.outcome(id)).toBe("answered");
     }
-    expect(await a.news()).toEqual(["80 % of this chat's budget of 5000 tokens a day is used."]);
+    expect(await a.news()).toEqual(["80 % of this chat's budget of 50000 tokens a day is used."]);
     const refused = await a.ended(await a.say("and now?"));
     expect(refused).toMatchObject({ outcome: "over_budget" });
-    expect(refused.reason).toBe("this chat's budget of 5000 tokens a day is spent");
+    expect(refused.reason).toBe("this chat's budget of 50000 tokens a day is spent");
   });
 
   it("has no room for an answer that may cost more than what is left: said in words, before it costs", async () => {
@@ -90,22 +90,22 @@ describe("a chat's budget", () => {
     const id = await a.say("one more?");
     expect(await a.ended(id)).toMatchObject({
       outcome: "over_budget",
-      reason: "this chat's budget of $1500 a day has no room for it",
+      reason: "this chat's budget of $4596 a day has no room for it",
     });
     expect(await a.news()).toEqual([
-      "The assistant does not answer: this chat's budget of $1500 a day has no room for it.",
+      "The assistant does not answer: this chat's budget of $4596 a day has no room for it.",
     ]);
     expect(held.calls).toHaveLength(1);
   });
 
   it("that was raised gives a new word at 80 % of it", async () => {
-    const { a, gateway } = await open({ usd_per_day: 2000 });
-    await spend(a, 1700);
-    await gateway.changeChat("a", { budget: { usd_per_day: 10_000 } });
+    const { a, gateway } = await open({ usd_per_day: 5000 });
+    await spend(a, 4250);
+    await gateway.changeChat("a", { budget: { usd_per_day: 25_000 } });
     await spend(a, 1000);
     expect(await a.news()).toHaveLength(1);
-    await spend(a, 6000);
-    expect((await a.news()).at(-1)).toBe("80 % of this chat's budget of $10000 a day is used.");
+    await spend(a, 14_750);
+    expect((await a.news()).at(-1)).toBe("80 % of this chat's budget of $25000 a day is used.");
     await spend(a, 1);
     expect(await a.news()).toHaveLength(2);
   });
@@ -141,13 +141,13 @@ describe("a chat's budget", () => {
 
 describe("a person's budget", () => {
   it("is one across chats and sender ids; others are not touched by it", async () => {
-    const { a, b, gateway } = await open({ usd_per_person_per_day: 2000 });
+    const { a, b, gateway } = await open({ usd_per_person_per_day: 10_000 });
     await gateway.addPerson({ name: "Olivia", senders: ["slack:U1", "whatsapp:49"] });
-    expect(await spend(a, 1000)).toBe("answered");
-    expect(await spend(b, 1000, { sender_id: "whatsapp:49", source: "http" })).toBe("answered");
-    expect(await b.news()).toEqual(["80 % of your budget of $2000 a day is used."]);
+    expect(await spend(a, 5000)).toBe("answered");
+    expect(await spend(b, 5000, { sender_id: "whatsapp:49", source: "http" })).toBe("answered");
+    expect(await b.news()).toEqual(["80 % of your budget of $10000 a day is used."]);
     const refused = await a.ended(await a.say("and now?"));
-    expect(refused).toMatchObject({ outcome: "over_budget", reason: "your budget of $2000 a day is spent" });
+    expect(refused).toMatchObject({ outcome: "over_budget", reason: "your budget of $10000 a day is spent" });
     expect(await spend(a, 1, ASH)).toBe("answered");
   });
 });
@@ -160,7 +160,7 @@ describe("the server's budget", () => {
     const second = await b.ended(await b.say("two?"));
     expect(second).toMatchObject({
       outcome: "over_budget",
-      reason: "the server's budget of $1500 a day has no room for it",
+      reason: "the server's budget of $4596 a day has no room for it",
     });
     call.say("One.", { input: 0, output: 1 });
     expect(await a.outcome(first)).toBe("answered");
@@ -168,7 +168,7 @@ describe("the server's budget", () => {
   });
 
   it("is never overrun by many at once, and warns exactly once", async () => {
-    const { gateway, store } = await open({}, { budget: { usd: 20_000 } });
+    const { gateway, store } = await open({}, { budget: { usd: 20 * ASIDE } });
     held.answerAll((call) => call.say("Yes.", { input: 0, output: ASIDE }));
     const talks = await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
@@ -180,9 +180,24 @@ describe("the server's budget", () => {
     expect(outcomes.filter((outcome) => outcome === "answered")).toHaveLength(20);
     expect(outcomes.filter((outcome) => outcome === "over_budget")).toHaveLength(10);
     const [spent] = await store.read.spent({ accounts: { is: "server" }, from: "0", to: "9" });
-    expect(spent?.spending.usd).toBe(20_000);
+    expect(spent?.spending.usd).toBe(20 * ASIDE);
     const news = (await Promise.all(talks.map((talk) => talk.news()))).flat();
     expect(news.filter((text) => text.startsWith("80 %"))).toHaveLength(1);
+  });
+
+  it("is overrun only by what the answers of calls that run at once have beyond the ceiling", async () => {
+    const { gateway, store } = await open({}, { budget: { usd: 5 * ASIDE } });
+    held.answerAll((call) => call.say("Yes.", { input: 0, output: ASIDE + 10 }));
+    const talks = await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => {
+        await gateway.registerChat({ jid: `chat${index}`, trigger: "always" });
+        return new Talk(gateway, `chat${index}`);
+      }),
+    );
+    await Promise.all(talks.map(async (talk) => talk.outcome(await talk.say("hello?"))));
+    const [spent] = await store.read.spent({ accounts: { is: "server" }, from: "0", to: "9" });
+    expect(held.calls.length).toBeLessThanOrEqual(5);
+    expect(spent?.spending.usd).toBeLessThanOrEqual(5 * (ASIDE + 10));
   });
 });
 
@@ -201,8 +216,8 @@ it("a model without a known price is refused under a budget of money, and used w
 });
 
 it("what lacked money is read by the model later", async () => {
-  const { a, gateway } = await open({ usd_per_day: 1500 });
-  expect(await spend(a, 1500)).toBe("answered");
+  const { a, gateway } = await open({ usd_per_day: 5000 });
+  expect(await spend(a, 5000)).toBe("answered");
   expect(await a.outcome(await a.say("the train leaves at nine"))).toBe("over_budget");
   await gateway.changeChat("a", { budget: { usd_per_day: 10_000 } });
   const id = await a.say("when?");

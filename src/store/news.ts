@@ -1,4 +1,5 @@
 import { workIn } from "./lane.js";
+import { report } from "./report.js";
 import type { Fact, News, WorkKind } from "./store.js";
 
 type Listener = (news: News) => void;
@@ -23,9 +24,7 @@ export function newsroom(): Newsroom {
         try {
           listener(news);
         } catch (error) {
-          queueMicrotask(() => {
-            throw error;
-          });
+          report(error);
         }
       }
     },

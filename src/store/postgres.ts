@@ -9,6 +9,7 @@ import { pack } from "./postgres/pack.js";
 import { readsOn } from "./postgres/reads/index.js";
 import { dueBy } from "./postgres/skew.js";
 import { parsedJson, storedJson } from "./postgres/text.js";
+import { report } from "./report.js";
 import { type OpResult, openWriter, type QueueLimits } from "./postgres/writer.js";
 import {
   type Batch,
@@ -85,9 +86,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
   const indexLater = (): void => {
     indexing ??= setTimeout(() => {
-      void indexAll(query, () => closing !== null).finally(() => {
-        indexing = undefined;
-      });
+      void indexAll(query, () => closing !== null)
+        // Words that are not indexed are found all the same, only slower: no reason to end anything.
+        .catch(report)
+        .finally(() => {
+          indexing = undefined;
+        });
     }, INDEX_MS).unref();
   };
 

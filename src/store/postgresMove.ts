@@ -11,6 +11,11 @@ export class CannotMove extends Error {
   override name = "CannotMove";
 }
 
+/** The connection was lost while the last word was awaited: it is moved whole or not at all, and nobody said which. */
+export class PerhapsMoved extends Error {
+  override name = "PerhapsMoved";
+}
+
 /** How a table is gone through: by what, and how many rows at a time. Most have a number for each row. */
 type Way = { key: readonly string[]; page: number };
 const BY_NUMBER: Way = { key: ["rowid"], page: 500 };
@@ -70,17 +75,23 @@ export async function moveToPostgres(
     await to.connect();
     await to.query("BEGIN");
     const moved = await move(from, to, progress);
-    await to.query("COMMIT");
-    // So that the first questions are answered by the right indexes.
-    await to.query("ANALYZE");
+    await to.query("COMMIT").catch((error) => {
+      throw new PerhapsMoved(messageOf(error), { cause: error });
+    });
+    // So that the first questions are answered by the right indexes. The server does it by itself too, a little later.
+    await to.query("ANALYZE").catch(() => {});
     return moved;
   } catch (error) {
-    throw error instanceof CannotMove ? error : orUnavailable(error);
+    throw error instanceof CannotMove || error instanceof PerhapsMoved ? error : orUnavailable(error);
   } finally {
     from.close();
     // What is not committed goes with the connection.
     await to.end().catch(() => {});
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function move(from: Database, to: Client, progress: Progress): Promise<Record<string, number>> {

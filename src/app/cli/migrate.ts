@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { placeOf, WrongUrl } from "../../store/postgres/connect.js";
-import { CannotMove, moveToPostgres } from "../../store/postgresMove.js";
+import { CannotMove, moveToPostgres, PerhapsMoved } from "../../store/postgresMove.js";
 import { holdAlone } from "./alone.js";
 import { CommandFailed, type Output } from "./output.js";
 import { placeWithoutSecrets } from "./openStore.js";
@@ -33,6 +33,12 @@ export async function migrate(from: string, to: string | undefined, out: Output)
     );
   } catch (error) {
     if (error instanceof WrongUrl) throw new CommandFailed(2, error.message);
+    if (error instanceof PerhapsMoved) {
+      throw new CommandFailed(
+        3,
+        `The connection was lost at the very end (${error.message}). Do it again: if everything was moved already, it says that the database is not empty, and changes nothing.`,
+      );
+    }
     if (error instanceof CannotMove) throw new CommandFailed(4, `Nothing was moved: ${error.message}.`);
     if (error instanceof Error && (error.name === "StoreUnavailable" || error.name === "WrongDatabase")) {
       throw new CommandFailed(3, `Nothing was moved: ${error.message}.`);

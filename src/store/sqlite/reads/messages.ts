@@ -22,6 +22,7 @@ type MessageReads = Pick<
 
 /** A filtered reading looks at this many messages, then lets others go first: the event loop is not ours alone. */
 const SLICE = 2_000;
+const UNTAKEN_SLICE = 100;
 
 export function messageReads(prepare: Prepare): MessageReads {
   return {
@@ -59,16 +60,28 @@ export function messageReads(prepare: Prepare): MessageReads {
       return row?.last === null || row?.last === undefined ? null : number(row.last);
     },
 
-    untaken: async (chat_jid, thread_id, limit) =>
-      messagesOf(
-        prepare,
-        chat_jid,
-        prepare(
-          `SELECT ${MESSAGE} FROM messages m INDEXED BY messages_untaken
-           WHERE chat_jid = ? AND thread_id = ? AND untaken = 1 ORDER BY seq LIMIT ?`,
-        ).all(chat_jid, thread_id, limit),
-      ),
+    untaken: (chat_jid, thread_id, limit) => readUntaken(prepare, chat_jid, thread_id, limit),
   };
+}
+
+/** Where a chat is flooded, others go first every so often. What comes in meanwhile stands behind what was read. */
+async function readUntaken(
+  prepare: Prepare,
+  chat_jid: string,
+  thread_id: string,
+  limit: number,
+): Promise<MessageRow[]> {
+  const found: MessageRow[] = [];
+  for (;;) {
+    const page = Math.min(UNTAKEN_SLICE, limit - found.length);
+    const rows = prepare(
+      `SELECT ${MESSAGE} FROM messages m INDEXED BY messages_untaken
+       WHERE chat_jid = ? AND thread_id = ? AND untaken = 1 AND seq > ? ORDER BY seq LIMIT ?`,
+    ).all(chat_jid, thread_id, found.at(-1)?.seq ?? 0, page);
+    found.push(...messagesOf(prepare, chat_jid, rows));
+    if (rows.length < page || found.length >= limit) return found;
+    await setImmediate();
+  }
 }
 
 async function readMessages(prepare: Prepare, query: MessageQuery): Promise<MessageRow[]> {
