@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,8 +17,33 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
+/** Pays, once it may, and writes down which of its calls did; while there is a file `hold` it ends nothing. */
+const PAYER = `
+import { appendFileSync, existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const send = (...events) => { for (const event of events) process.stdout.write(JSON.stringify(event) + "\\n"); };
+const note = (what) => appendFileSync("notes", what + "\\n");
+const input = (await lines.next()).value;
+const id = String(Math.random());
+if (input.includes("interrupted by a restart")) send({ type: "result", text: "I may have paid." });
+else {
+  send({ type: "tool_use", id, name: "pay" }, { type: "run_tools" });
+  note("asked " + id);
+  if (!(await lines.next()).done) {
+    note("paid " + id);
+    while (existsSync("hold")) await new Promise((resolve) => setTimeout(resolve, 10));
+    send({ type: "tool_result", id, content: "paid" });
+    await lines.next();
+    send({ type: "result", text: "Paid." });
+  }
+}
+await lines.next();
+`;
+
 describe("a chat that a container answers", () => {
   const folder = mkdtempSync(join(tmpdir(), "longhand-containers-"));
+  const paying = join(folder, "paying");
   let server: ServerProcess;
   let model: HeldModel;
 
@@ -28,6 +53,9 @@ describe("a chat that a container answers", () => {
     if (!bubblewrap.works) console.warn(`SKIPPED: the sandbox of containers: ${bubblewrap.why}`);
     const isolation = bubblewrap.works ? "bubblewrap" : "none";
     writeFileSync(join(folder, "telltale.mjs"), TELLTALE);
+    writeFileSync(join(folder, "mute.mjs"), "setInterval(() => {}, 1000);");
+    mkdirSync(paying);
+    writeFileSync(join(paying, "payer.mjs"), PAYER);
     const common = { isolation, reads: [dirname(process.execPath)] };
     const example = {
       ...common,
@@ -38,12 +66,18 @@ describe("a chat that a container answers", () => {
     };
     const containers = {
       example,
-      impatient: { ...example, idle_ms: 400 },
+      mute: { ...common, command: [process.execPath, join(folder, "mute.mjs")], folder, idle_ms: 400 },
       telltale: {
         ...common,
         command: [process.execPath, join(folder, "telltale.mjs")],
         folder,
         pass_env: ["NAMED"],
+      },
+      payer: {
+        ...common,
+        command: [process.execPath, join(paying, "payer.mjs")],
+        folder: paying,
+        writable: true,
       },
     };
     writeFileSync(join(folder, "containers.json"), JSON.stringify({ containers }));
@@ -88,11 +122,10 @@ describe("a chat that a container answers", () => {
   }, 30_000);
 
   it("is cut off when it says nothing for too long, and people are told", async () => {
-    const { body } = await server.submit("impatient", "take your time");
-    await model.next();
-    const outcome = await server.outcome("impatient", body.message_id);
+    const { body } = await server.submit("mute", "take your time");
+    const outcome = await server.outcome("mute", body.message_id);
     expect(outcome.outcome).toBe("failed");
-    const rows = await server.messages("impatient");
+    const rows = await server.messages("mute");
     expect(
       rows.some((row) => row.sender === "host" && String(row.content).includes("could not answer")),
     ).toBe(true);
@@ -111,6 +144,50 @@ describe("a chat that a container answers", () => {
     for (let tries = 0; tries < 200 && !before.gone; tries++) await pause();
     expect(before.gone, "the container of the dead server still talks to its model").toBe(true);
   }, 60_000);
+
+  it.each(["asked", "paid"])(
+    "runs no tool twice when the server is killed right after it %s",
+    async (when) => {
+      const notes = join(paying, "notes");
+      const noted = (what: string): string[] =>
+        (existsSync(notes) ? readFileSync(notes, "utf8").split("\n") : [])
+          .filter((line) => line.startsWith(what))
+          .map((line) => line.slice(what.length + 1));
+      rmSync(notes, { force: true });
+      const chat = `payer-${when}`;
+      await server.ask("POST", "/v1/chats", { jid: chat, trigger: "always", model: "container/payer" });
+      writeFileSync(join(paying, "hold"), "");
+      const { body } = await server.submit(chat, "pay the bill");
+      for (let tries = 0; tries < 1000 && noted(when).length === 0; tries++) await pause();
+      await server.down("SIGKILL");
+      rmSync(join(paying, "hold"));
+      await server.up();
+      expect((await server.outcome(chat, body.message_id)).outcome).toBe("answered");
+      const rows = await server.messages(chat);
+      const recorded = rows
+        .filter(({ sender }) => sender === "tool_use")
+        .map(({ metadata }) => (metadata as { tool_use_id: string }).tool_use_id);
+      const paid = noted("paid");
+      expect(new Set(paid).size, "a call ran twice").toBe(paid.length);
+      expect(recorded, "a tool ran that is not on record").toEqual(expect.arrayContaining(paid));
+      if (when === "asked") return;
+      expect(paid).toHaveLength(1);
+      const results = rows.filter(({ sender }) => sender === "tool_result").map(({ content }) => content);
+      expect(results.at(-1)).toContain("interrupted by a restart");
+      expect((await answers(chat)).at(-1)).toBe("I may have paid.");
+    },
+    60_000,
+  );
+
+  it("is listed among the models", async () => {
+    const { body } = await server.ask("GET", "/v1/models");
+    expect(body.models).toContainEqual({
+      name: "container/example",
+      default: false,
+      available: true,
+      note: null,
+    });
+  });
 
   it("hands it nothing that was not named, and no host message", async () => {
     await server.ask("POST", "/v1/chats/telltale/host", { content: "host-canary" });
