@@ -64,11 +64,17 @@ function streamUrl({ baseUrl, id }: Model): string {
   const url = new URL(baseUrl);
   const path = url.pathname.replace(/\/+$/, "");
   const versioned = /\/v\d+[a-z0-9]*$|\/publishers\//.test(path) ? path : `${path}/v1beta`;
-  const resource = id.includes("/") ? id : `models/${id}`;
-  const encoded = resource.split("/").map(encodeURIComponent).join("/");
-  url.pathname = `${versioned}/${encoded}:streamGenerateContent`;
+  url.pathname = `${versioned}/${resourceOf(id)}:streamGenerateContent`;
   url.searchParams.set("alt", "sse");
   return url.href;
+}
+
+/** A model may be named with a path of its own. Whoever may choose a model must not lead us up and out of it. */
+function resourceOf(id: string): string {
+  const steps = id.split("/");
+  if (steps.length === 1 || steps.some((step) => /^\.*$/.test(step)))
+    return `models/${encodeURIComponent(id)}`;
+  return steps.map(encodeURIComponent).join("/");
 }
 
 function headersOf({ apiKey }: Model): Record<string, string> {

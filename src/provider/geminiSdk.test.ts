@@ -246,7 +246,8 @@ test("our bodies are what the vendor's types say a request is, and what its clie
   });
   const client = new GoogleGenAI({ apiKey: "unused", httpOptions: { baseUrl: server.origin } });
   server.script = { body: geminiStream([chunk([{ text: "x" }], "STOP")]) };
-  for await (const _ of await client.models.generateContentStream(asked)) continue;
+  const answered = await client.models.generateContentStream(asked);
+  expect((await answered.next()).value?.text).toBe("x");
   const theirs: unknown = JSON.parse(server.requests.at(-1)?.body.toString("utf8") ?? "");
   expect(theirs).toEqual(JSON.parse(body));
 });
