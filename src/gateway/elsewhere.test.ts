@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
 import { model } from "../provider/model.js";
+import { CHAT, kept, message, OTHER, registered, turn } from "../store/contract/sample.js";
 import { openMemory } from "../store/memory.js";
+import type { Store } from "../store/store.js";
+import { Elsewhere } from "./elsewhere.js";
 import type { StreamEvent } from "./events.js";
 import { createGateway } from "./gateway.js";
+import { Live } from "./live.js";
 
 const demo = (delayMs: number) => ({
   resolveModel: () => ({ ok: true, model: model({ api: "demo", id: "demo", delayMs }) }) as const,
@@ -52,6 +56,40 @@ it("an answer that streams in one server is read along at the other, and ends th
   await stream;
   await Promise.all([one.stop(0), two.stop(0)]);
 }, 30_000);
+
+it("only chats somebody listens to are asked about, and nobody is asked while nothing can have started", async () => {
+  const store = openMemory();
+  await kept(store, [registered(CHAT), registered(OTHER), message("q"), turn("t1", { trigger_id: "q" })]);
+  const asked: (string | null)[] = [];
+  const calls: string[] = [];
+  const read: Store["read"] = {
+    ...store.read,
+    runningTurns: (jid) => {
+      asked.push(jid);
+      return store.read.runningTurns(jid);
+    },
+    calls: () => Promise.reject(new Error("all calls of a turn were read")),
+    lastCallOfTurn: (id) => {
+      calls.push(id);
+      return store.read.lastCallOfTurn(id);
+    },
+  };
+  const elsewhere = new Elsewhere({ store: { ...store, read }, live: new Live() });
+  await elsewhere.news([OTHER]);
+  expect(asked).toEqual([OTHER]);
+  expect(calls).toEqual([]);
+  await elsewhere.news([OTHER]);
+  expect(asked).toEqual([OTHER]);
+  elsewhere.stir();
+  await elsewhere.news([CHAT]);
+  await elsewhere.news([CHAT]);
+  expect(asked).toEqual([OTHER, CHAT, CHAT]);
+  expect(calls).toEqual(["t1", "t1"]);
+  const many = Array.from({ length: 50 }, (_, index) => `chat${index}`);
+  await elsewhere.news(many);
+  expect(asked.slice(3)).toEqual([null]);
+  expect(calls).toHaveLength(2);
+});
 
 function pause(ms = 5): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

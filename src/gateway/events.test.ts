@@ -250,3 +250,69 @@ test("a stream that catches up keeps little in memory, and nothing of other chat
   expect(line.goLive()).toHaveLength(1);
   expect(told.map(({ cursor }) => cursor)).toEqual([cursorOf(31)]);
 });
+
+test("an event that cannot be told is passed over, logged, and holds nobody up", async () => {
+  const real = openMemory();
+  const read: Store["read"] = {
+    ...real.read,
+    message: async (jid, id) => {
+      if (id === "bad") throw new TypeError("words of the message");
+      return real.read.message(jid, id);
+    },
+  };
+  const logged: unknown[] = [];
+  const { hub, store } = open({ ...real, read }, (...line) => logged.push(line));
+  await kept(store, [registered()]);
+  for (const id of ["m1", "bad", "m2"]) await say(store, id);
+  const caughtUp = listen(hub, null);
+  await until(() => wordsOf(caughtUp).length === 2);
+  await kept(real, [{ type: "revision", chat_jid: CHAT, message_id: "bad", content: "x", at: AT }]);
+  await say(store, "m3");
+  await until(() => wordsOf(caughtUp).length === 3);
+  expect(wordsOf(caughtUp)).toEqual(["m1", "m2", "m3"]);
+  expect(logged.length).toBeGreaterThanOrEqual(2);
+  expect(JSON.stringify(logged)).toContain("events.not_rendered");
+  expect(JSON.stringify(logged)).not.toContain("words of the message");
+});
+
+test("a bug while the log is read, or in one listener, ends neither the stream nor the server", async () => {
+  const real = openMemory();
+  let broken = false;
+  const read: Store["read"] = {
+    ...real.read,
+    events: async (query) => {
+      if (broken && query.chat_jid === null) {
+        broken = false;
+        throw new TypeError("a bug");
+      }
+      return real.read.events(query);
+    },
+    runningTurns: async () => {
+      throw new TypeError("another");
+    },
+  };
+  const logged: string[] = [];
+  const { hub, store } = open({ ...real, read }, (_, event) => logged.push(event));
+  await kept(store, [registered()]);
+  const gone = new AbortController();
+  closing.push(() => gone.abort());
+  const seen: StreamEvent[] = [];
+  const push = (event: StreamEvent) => {
+    seen.push(event);
+    if (event.type === "message" && seen.length === 2) throw new Error("a listener's bug");
+  };
+  const fine = { ...real.read, events: read.events };
+  const other = open({ ...real, read: fine }, (_, event) => logged.push(event)).hub;
+  void other.stream({ after: null, chatJid: CHAT, push, drained: async () => {}, signal: gone.signal });
+  await until(() => seen.length === 1);
+  await say(store, "m1");
+  await until(() => seen.length === 2);
+  broken = true;
+  await say(store, "m2");
+  await until(() => seen.length === 3);
+  expect(logged).toContain("events.not_told");
+  expect(logged).toContain("events.not_read");
+  await expect(
+    hub.stream({ after: null, chatJid: CHAT, push, drained: async () => {}, signal: gone.signal }),
+  ).rejects.toThrow("another");
+});

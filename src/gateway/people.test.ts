@@ -289,6 +289,83 @@ describe("people", () => {
   });
 });
 
+describe("a person who was removed", () => {
+  it("is in no chat's list any more, and a list that is empty then lets nobody in", async () => {
+    await add({ name: "Olivia", senders: ["slack:U1"] });
+    await add({ name: "Ben" });
+    await register({
+      trigger: "always",
+      allow: ["person:olivia"],
+      shell_allow: ["person:olivia", "person:ben"],
+    });
+    await gateway.registerChat({ jid: "open", read: ["slack:U9", "person:olivia"] });
+    expect(await told("hi")).toBe("run: always");
+    expect(await gateway.removePerson("olivia")).toBe(true);
+    const team = await gateway.read.chat("team");
+    expect([team?.allow, team?.read, team?.shell_allow]).toEqual([[], "*", ["person:ben"]]);
+    expect((await gateway.read.chat("open"))?.read).toEqual(["slack:U9"]);
+    expect(await told("hi")).toBe("ignored: sender_not_allowed");
+    expect(await told("hi", { sender_id: "slack:U9" })).toBe("ignored: sender_not_allowed");
+  });
+
+  it("leaves neither rights nor spending to somebody of the same name", async () => {
+    await add({ name: "Olivia" });
+    await register({ allow: ["person:olivia", "web:olivia"] });
+    await gateway.removePerson("olivia");
+    expect(await gateway.addPerson({ id: "olivia", name: "Olivia" })).toMatchObject({
+      status: "conflict",
+      why: expect.stringContaining("not given again"),
+    });
+    const other = await add({ name: "Olivia", senders: ["slack:U2"] });
+    expect(other).toMatchObject({ id: "olivia-2", senders: ["slack:U2", "web:olivia-2"] });
+    expect(await told("@Longhand hi", { sender_id: "slack:U2" })).toBe("ignored: sender_not_allowed");
+  });
+
+  it("is not named by a chat that was changed in the same moment", async () => {
+    for (let round = 0; round < 20; round++) {
+      const { id } = await add({ name: "Olivia" });
+      const jid = `chat${round}`;
+      await gateway.registerChat({ jid, allow: [] });
+      const allow = { allow: [`person:${id}`] };
+      await Promise.all([
+        gateway.changeChat(jid, allow),
+        gateway.removePerson(id),
+        gateway.changeChat(jid, allow),
+      ]);
+      expect((await gateway.read.chat(jid))?.allow).toEqual([]);
+    }
+  });
+});
+
+describe("changes at the same time", () => {
+  it("to different settings of a chat are all kept", async () => {
+    await register();
+    await Promise.all(
+      [{ name: "Team" }, { quiet_ms: 5 }, { sticky_s: 7 }, { assistant_name: "Ada" }].map((patch) =>
+        gateway.changeChat("team", patch),
+      ),
+    );
+    expect(await gateway.read.chat("team")).toMatchObject({
+      name: "Team",
+      quiet_ms: 5,
+      sticky_s: 7,
+      assistant_name: "Ada",
+    });
+  });
+
+  it("to a person are all kept, and one id is given to one of those who ask for it", async () => {
+    const asked = await Promise.all(["A", "B"].map((name) => gateway.addPerson({ id: "olivia", name })));
+    expect(asked.map(({ status }) => status).sort()).toEqual(["conflict", "ok"]);
+    const named = await Promise.all([add({ name: "Ben" }), add({ name: "Ben" }), add({ name: "Ben" })]);
+    expect(named.map(({ id }) => id).sort()).toEqual(["ben", "ben-2", "ben-3"]);
+    await Promise.all([
+      gateway.changePerson("ben", { name: "Benjamin" }),
+      gateway.changePerson("ben", { senders: ["slack:U7"] }),
+    ]);
+    expect(await gateway.person("ben")).toMatchObject({ name: "Benjamin", senders: ["slack:U7", "web:ben"] });
+  });
+});
+
 describe("settings that cannot be right", () => {
   it.each([
     [{ trigger: { pattern: "(" } }, "trigger.pattern", "RE2"],
