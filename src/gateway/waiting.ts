@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { entitiesOf } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Inbound, Work } from "../store/store.js";
@@ -23,6 +24,8 @@ export type CommandPiece = Piece<Extract<Asked, { type: "command" }>>;
 
 /** Pieces of a lane that are looked at together. */
 export const LOOKED_AT = 1000;
+/** Pieces that are read in one go. */
+const AT_ONCE = 50;
 const END_TURN = "end_turn:";
 
 /** How a piece of work says that a turn is to end. */
@@ -57,16 +60,25 @@ export async function findWaiting(hall: Hall, chat: Chat, lane: string, rows: Me
   return { pieces, untaken: { rows, waiting: new Set(works.map((work) => work.ref)) } };
 }
 
-function piecesOf(
+/** A chat that is flooded has many: other chats go first every so often. */
+async function piecesOf(
   hall: Hall,
   chat: Chat,
   works: readonly Work[],
   rows: readonly MessageRow[],
 ): Promise<Piece[]> {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return Promise.all(
-    works.map(async (work) => ({ work, asked: await askedBy(hall, chat, work, byId.get(work.ref)) })),
-  );
+  const pieces: Piece[] = [];
+  while (pieces.length < works.length) {
+    if (pieces.length > 0) await setImmediate();
+    const some = works.slice(pieces.length, pieces.length + AT_ONCE);
+    const looked = some.map(async (work) => ({
+      work,
+      asked: await askedBy(hall, chat, work, byId.get(work.ref)),
+    }));
+    pieces.push(...(await Promise.all(looked)));
+  }
+  return pieces;
 }
 
 async function askedBy(hall: Hall, chat: Chat, work: Work, row: MessageRow | undefined): Promise<Asked> {
