@@ -1,7 +1,7 @@
 import { brokenRules, type RuleSwitches } from "./chatCompletionsRules.js";
 import { type ScriptedServer, type ServerScript, startScriptedServer } from "./scriptedServer.js";
 
-export type { ReceivedRequest, ServerScript } from "./scriptedServer.js";
+export type { ServerScript } from "./scriptedServer.js";
 
 /** A Chat Completions server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
 export type ChatCompletionsServer = ScriptedServer & {
