@@ -1,5 +1,5 @@
 import { HANDOFF_LABEL, type LeftOut, type Origin, type ThinkingContent } from "../message/index.js";
-import type { CallPart, Fitted, FittedResult, TextPart } from "./fitted.js";
+import { type CallPart, type Fitted, type FittedResult, isBlank, type TextPart } from "./fitted.js";
 import type { Generation } from "./geminiParams.js";
 import { cutIntoPieces, isSignature, leftoversOf } from "./geminiPieces.js";
 import { geminiToolName } from "./geminiToolName.js";
@@ -88,19 +88,10 @@ function spellAssistant(message: Assistant, generation: Generation, api: string,
   let saysSomething = false;
   let callsBefore = 0;
   for (const part of message.parts) {
-    switch (part.type) {
-      case "text":
-        parts.push(...spellText(part, api));
-        saysSomething ||= parts.length > 0;
-        break;
-      case "thinking":
-        parts.push(...spellThinking(part.thinking, api));
-        saysSomething ||= parts.some((one) => one.includes(',"thoughtSignature":'));
-        break;
-      case "tool_call":
-        parts.push(...spellCall(part, callsBefore++ === 0 && generation.wantsSignatures, api));
-        saysSomething = true;
-    }
+    const spelled = spellPart(part, callsBefore === 0 && generation.wantsSignatures, api);
+    parts.push(...spelled.parts);
+    saysSomething ||= spelled.saysSomething;
+    if (part.type === "tool_call") callsBefore++;
   }
   if (!saysSomething) {
     const thought = message.parts.some((part) => part.type === "thinking");
@@ -121,20 +112,39 @@ function spellAssistant(message: Assistant, generation: Generation, api: string,
   spelling.contents.push(...resultMedia(message.results, generation));
 }
 
+type SpelledPart = { parts: string[]; saysSomething: boolean };
+
+/** Thoughts without a signature say nothing to the model that had them: a message of such alone is not sent. */
+function spellPart(part: Assistant["parts"][number], mustBeSigned: boolean, api: string): SpelledPart {
+  switch (part.type) {
+    case "text": {
+      const parts = spellText(part, api);
+      return { parts, saysSomething: parts.length > 0 };
+    }
+    case "thinking":
+      return spellThinking(part.thinking, api);
+    case "tool_call":
+      return { parts: spellCall(part, mustBeSigned, api), saysSomething: true };
+  }
+}
+
 /** Each stretch bears its own signature; an empty one is sent only for the signature's sake. */
 function spellText({ text, native }: TextPart, api: string): string[] {
-  const stretches = cutIntoPieces(text, leftoversOf(native, api).pieces) ?? [{ text }];
+  const stretches = cutIntoPieces(text, leftoversOf(native, api).pieces) ?? (isBlank(text) ? [] : [{ text }]);
   return stretches.filter(isWorthSending).map((one) => textPart(one.text, one.signature));
 }
 
-function spellThinking({ content, signature, native }: ThinkingContent, api: string): string[] {
+function spellThinking({ content, signature, native }: ThinkingContent, api: string): SpelledPart {
   const { pieces, after } = leftoversOf(native, api);
   const whole = isSignature(signature) ? { text: content, signature } : { text: content };
-  const stretches = cutIntoPieces(content, pieces) ?? [whole];
-  return [
-    ...stretches.filter(isWorthSending).map((one) => textPart(one.text, one.signature, true)),
-    ...after.map((one) => textPart("", one)),
-  ];
+  const stretches: { text: string; signature?: string }[] = cutIntoPieces(content, pieces) ?? [whole];
+  return {
+    parts: [
+      ...stretches.filter(isWorthSending).map((one) => textPart(one.text, one.signature, true)),
+      ...after.map((one) => textPart("", one)),
+    ],
+    saysSomething: after.length > 0 || stretches.some((one) => one.signature !== undefined),
+  };
 }
 
 function isWorthSending({ text, signature }: { text: string; signature?: string }): boolean {
