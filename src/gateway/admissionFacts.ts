@@ -48,7 +48,11 @@ function namesPeople({ allow, read, shell_allow }: Chat): boolean {
 }
 
 async function answersUs(hall: Hall, chat: Chat, { metadata, address }: Knock): Promise<boolean> {
-  if (!metadata.reply_to || address === null) return false;
+  if (!metadata.reply_to) return false;
+  // The page and programs know our messages by our own ids.
+  const own = await hall.store.read.message(chat.jid, metadata.reply_to);
+  if (own) return own.sender === "bot";
+  if (address === null) return false;
   const delivery = await hall.store.read.delivered(address, metadata.reply_to);
   if (delivery?.chat_jid !== chat.jid) return false;
   const message = await hall.store.read.message(delivery.chat_jid, delivery.message_id);
@@ -56,10 +60,15 @@ async function answersUs(hall: Hall, chat: Chat, { metadata, address }: Knock): 
 }
 
 /** Bots' messages since a human last spoke here. Our own answers are no human word. */
-async function countBots(hall: Hall, chat: Chat, knock: Knock): Promise<number> {
+export async function countBots(
+  hall: Hall,
+  chat: Chat,
+  knock: { metadata: Record<string, unknown>; threadOf: Knock["threadOf"] },
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
   const here = knock.threadOf(knock.metadata);
   let count = 0;
-  for await (const row of newestFirst(hall, chat.jid)) {
+  for await (const row of newestFirst(hall, chat.jid, before)) {
     if (knock.threadOf(row.metadata) !== here) continue;
     if (row.metadata.sender_type !== "bot") return count;
     count++;
@@ -81,8 +90,8 @@ async function calledLately(hall: Hall, chat: Chat, knock: Knock, person: Person
 }
 
 /** What people and bots said in the chat, newest first, so far as anybody has to look. */
-async function* newestFirst(hall: Hall, chat_jid: string): AsyncGenerator<MessageRow> {
-  let before_seq = Number.MAX_SAFE_INTEGER;
+async function* newestFirst(hall: Hall, chat_jid: string, before: number): AsyncGenerator<MessageRow> {
+  let before_seq = before;
   for (let seen = 0; seen < LOOKED_THROUGH; seen += PAGE) {
     const rows = await hall.store.read.messages({
       chat_jid,

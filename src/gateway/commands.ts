@@ -172,10 +172,9 @@ async function contextInWords(hall: Hall, chat: Chat, threadId: string): Promise
   const { blocks, left_out, body } = result.preview;
   const bytes = Buffer.byteLength(body);
   const spoken = blocks.filter(({ kind }) => kind === "message").length;
-  const path = `/v1/chats/${encodeURIComponent(chat.jid)}/context`;
   return [
     `The next call would send ${bytes} bytes (about ${Math.ceil(bytes / 4)} tokens) in ${blocks.length} blocks,`,
-    `${spoken} of them messages; ${left_out.length} things are left out. See it whole: GET ${path}`,
+    `${spoken} of them messages; ${left_out.length} things are left out. See it whole on the page (the key n) or at /v1/chats/${encodeURIComponent(chat.jid)}/context`,
   ].join(" ");
 }
 

@@ -118,3 +118,12 @@ it("people are told once that a budget is spent; every message says so in its ou
   }
   expect(await home.news()).toHaveLength(1);
 });
+
+it("bots that all speak at once are held to the limit too", async () => {
+  const { home } = await open({ allow_bots: true, loop_limit: 2, while_busy: "queue" });
+  const bot = { sender_id: "slack:B1", sender_display_name: "Robot", sender_type: "bot" };
+  const said = await Promise.all(["a", "b", "c", "d", "e"].map((words) => home.say(words, bot)));
+  held.answerAll((call) => call.say("Hm."));
+  const outcomes = await Promise.all(said.map((id) => home.outcome(id)));
+  expect(outcomes.sort()).toEqual(["answered", "answered", "ignored", "ignored", "ignored"]);
+});

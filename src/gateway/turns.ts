@@ -1,9 +1,10 @@
 import type { Chat, MessageRow } from "../message/index.js";
 import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from "../store/store.js";
+import { countBots } from "./admissionFacts.js";
 import { platformThread } from "./broadcast.js";
 import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
-import { threadOf } from "./ingest.js";
+import { threadIn, threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { withPeople } from "./people.js";
 import { isExpired, type Placement, placeNext, whyNotWanted } from "./placement.js";
@@ -119,7 +120,7 @@ export class Turns {
     const { hall } = this;
     switch (next.type) {
       case "turn": {
-        const unwanted = next.pieces.filter((piece) => whyNotWanted(piece, chat) !== null);
+        const unwanted = await this.unwanted(next.pieces, chat);
         if (unwanted.length === 0)
           return this.turn(claim, chat, { pieces: next.pieces, left: null, untaken }, signal);
         return this.refuse(claim, chat, unwanted);
@@ -143,6 +144,21 @@ export class Turns {
           next.pieces.map(({ work }) => ({ ...work, run_at: next.until })),
         );
     }
+  }
+
+  /** What is not to be answered after all; of bots that spoke at the same time, those past the limit. */
+  private async unwanted(pieces: readonly AnswerPiece[], chat: Chat): Promise<Refused[]> {
+    const refused: Refused[] = [];
+    for (const piece of pieces) {
+      const { seq, metadata } = piece.asked.message;
+      const why = whyNotWanted(piece, chat);
+      const threadOf = (said: Record<string, unknown>) => threadIn(chat, said);
+      const loops =
+        metadata.sender_type === "bot" &&
+        (await countBots(this.hall, chat, { metadata, threadOf }, seq)) >= chat.loop_limit;
+      if (why !== null || loops) refused.push({ piece, why: why ?? "loop_guard" });
+    }
+    return refused;
   }
 
   /** Of a turn that is gone on with, messages that are not to be answered any more. The others are. */
@@ -181,12 +197,12 @@ export class Turns {
   }
 
   /** What must not be answered any more is not read later either: it is put where no branch goes on from it. */
-  private async refuse(claim: Claim, chat: Chat, pieces: readonly AnswerPiece[]): Promise<void> {
+  private async refuse(claim: Claim, chat: Chat, refused: readonly Refused[]): Promise<void> {
     const { hall } = this;
     const { lane, fence } = claim;
-    const works = pieces.map(({ work }) => work);
-    const outcomes = pieces.map((piece) =>
-      outcomeFact(hall, piece.asked.message, "ignored", whyNotWanted(piece, chat) ?? "", null),
+    const works = refused.map(({ piece }) => piece.work);
+    const outcomes = refused.map(({ piece, why }) =>
+      outcomeFact(hall, piece.asked.message, "ignored", why, null),
     );
     for (let tries = 0; ; tries++) {
       const place = { chatJid: chat.jid, threadId: threadOf(lane), works, left: null };
@@ -374,6 +390,8 @@ export class Turns {
   }
 }
 
+type Refused = { piece: AnswerPiece; why: string };
+
 function waitedTooLong({ expire_after_s }: Chat): string {
-  return `it waited longer than ${expire_after_s} seconds`;
+  return `it waited longer than ${expire_after_s === 1 ? "a second" : `${expire_after_s} seconds`}`;
 }
