@@ -195,6 +195,19 @@ describe("thinking is asked for as each model wants it", () => {
     expect(ask("claude-opus-4-8")?.type).toBe("adaptive");
   });
 
+  test("what a failed tool had to show ends a loop: what follows is one of its own", () => {
+    const on = claude("claude-sonnet-4-5");
+    const messages = [
+      ...loop(on.id).slice(0, 2),
+      ToolMessage.fromResult(
+        ToolResultContent.of("toolu_1", "dark", { isError: true, images: ["https://e.org/a.png"] }),
+      ),
+      AssistantMessage.of([ToolCallContent.of("toolu_2", "look")], by(on.id)),
+      ToolMessage.fromResult(ToolResultContent.of("toolu_2", "a cat")),
+    ];
+    expect(bodyOf(on, { messages, tools, thinking: "high" }).thinking).toBeUndefined();
+  });
+
   test("a limit leaves room for the answer, or there is no thinking", () => {
     const ask = (maxTokens: number) =>
       bodyOf(claude("claude-sonnet-4-5"), {
