@@ -33,14 +33,17 @@ const OLD_NAME = /claude-(\d)(?:-(\d))?-(opus|sonnet|haiku)/;
 /** Families that think whatever they are told; of Opus, since 5.5. */
 const ALWAYS = new Set(["fable", "mythos"]);
 
-/** What a model of this id takes. An id that names no version is read as the newest. */
+/** A model without a version in its id is read as the newest, which asks for the least that could be refused. */
+const UNTOLD = 99;
+
+/** What a model of this id takes. */
 export function claudeOf(id: string): Claude {
   const old = OLD_NAME.exec(id);
   const named = old ? null : NEW_NAME.exec(id);
   if (!old && !named) return UNKNOWN;
   const family = old?.[3] ?? named?.[1] ?? "";
   const [major, minor] = old ? [old[1], old[2]] : [named?.[2], named?.[3]];
-  const version = major === undefined ? 99 : Number(major) + Number(minor ?? 0) / 100;
+  const version = major === undefined ? UNTOLD : Number(major) + Number(minor ?? 0) / 100;
   const always = ALWAYS.has(family) || (family === "opus" && version >= 5.05) || version > 5.05;
   return {
     thinking: version < 3.07 ? "none" : version < 4.06 ? "budget" : "adaptive",
@@ -49,7 +52,7 @@ export function claudeOf(id: string): Claude {
     strictLoops: version < 4.06,
     temperature: version < 4.07,
     maxOutput: maxOutputOf(family, version),
-    midSystem: (family === "opus" && version >= 4.08) || (ALWAYS.has(family) && version >= 5),
+    midSystem: version < UNTOLD && version >= (ALWAYS.has(family) ? 5 : 4.08) && !/sonnet|haiku/.test(family),
   };
 }
 
