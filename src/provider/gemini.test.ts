@@ -225,6 +225,15 @@ describe("a history", () => {
     expect(signatures("gemini-2.5-flash")).toEqual([undefined, undefined]);
   });
 
+  test("names a tool in calls and results as it is declared", () => {
+    const tool = { name: "9lives", description: "", parameters: { type: "object" } };
+    const called = says([ToolCallContent.of("a", "9lives")], { stopReason: "tool_use" });
+    const { body, renamedTools } = encode(third, { messages: [called, results("a")], tools: [tool] });
+    const [wireName = ""] = Object.keys(renamedTools);
+    expect(body.split(`"name":"${wireName}"`)).toHaveLength(4);
+    expect(body).not.toContain('"9lives"');
+  });
+
   test("keeps images in the result where the model takes them, else right after it, and drops none", () => {
     const shown = ToolMessage.fromResult(
       ToolResultContent.of("a", "", {

@@ -55,7 +55,7 @@ const id = fc.oneof(
   ),
   fc.string({ maxLength: 50 }),
 );
-const name = fc.constantFrom("look", "clock", "", "bad.name", "bad/name", "n".repeat(70), "\ud800");
+const name = fc.constantFrom("look", "clock", "", "9lives", "bad.name", "bad/name", "n".repeat(70), "\ud800");
 const image = fc.constantFrom<(string | Uint8Array)[]>(
   Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
   Uint8Array.of(1, 2, 3),
