@@ -45,6 +45,7 @@ async function* answerAlone(_system, messages) {
   yield `The last I was told is: ${last}`;
 }
 
+// It has no tools. One that has names them (`tool_use`), sends `run_tools`, and reads a line before it runs them.
 const input = await read();
 const system = [input.system, ...input.system_notices].join("\n\n");
 const messages = input.messages.flatMap(spell);
