@@ -1,9 +1,11 @@
+import type { Work } from "../store/store.js";
+
 /** Tells who watches a lane that something came into it here, so that nobody has to look at every message of every chat. */
 export class Arrivals {
-  private readonly watchers = new Map<string, Set<() => void>>();
+  private readonly watchers = new Map<string, Set<(work: Work) => void>>();
   private readonly foreseeing = new Set<() => void>();
 
-  watch(lane: string, look: () => void): () => void {
+  watch(lane: string, look: (work: Work) => void): () => void {
     const watching = this.watchers.get(lane) ?? new Set();
     this.watchers.set(lane, watching.add(look));
     return () => {
@@ -12,8 +14,8 @@ export class Arrivals {
     };
   }
 
-  tell(lane: string): void {
-    for (const look of this.watchers.get(lane) ?? []) look();
+  tell(work: Work): void {
+    for (const look of this.watchers.get(work.lane) ?? []) look(work);
   }
 
   /** Who takes turns, told that one is about to be asked for. */

@@ -396,7 +396,7 @@ export class Gateway {
       return { id: clock.newId(), kind: "turn", lane, chat_jid: jid, ref, run_at: 0, attempts: 0 };
     });
     if (asked.length > 0) await store.commit({ facts: asked.map((work): Fact => ({ type: "work", work })) });
-    for (const { lane } of asked) arrivals.tell(lane);
+    for (const work of asked) arrivals.tell(work);
     return asked.length > 0;
   }
 

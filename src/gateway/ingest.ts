@@ -116,7 +116,9 @@ async function arrive(
   // A claim right behind it comes back together with it: the turn need not wait for another round.
   if (hall.store.inOrder && facts.some(isDueWork)) hall.arrivals.coming();
   const result = await committing;
-  if (admitted.outcome === "pending") hall.arrivals.tell(turnLane(row.chat_jid, row.thread_id));
+  if (result.status === "committed") {
+    for (const fact of facts) if (fact.type === "work") hall.arrivals.tell(fact.work);
+  }
   return answerOf(hall, row, admitted, result);
 }
 

@@ -1,6 +1,6 @@
 import type { Tool } from "../agent/index.js";
 import { senderKind } from "../message/index.js";
-import type { Fact, NewMessage } from "../store/store.js";
+import type { Fact, NewMessage, Work } from "../store/store.js";
 import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import { fetchAttachments, isFetched } from "./attachments.js";
 import type { Hall } from "./hall.js";
@@ -15,10 +15,12 @@ import {
   isCommand,
   LOOKED_AT,
   type Piece,
+  piecesOf,
   waitingPieces,
 } from "./waiting.js";
 
 const LOOK_EVERY_MS = 200;
+const LOOK_SELDOM_MS = 1000;
 
 /**
  * Looks at what comes into a chat's lane while its turn runs: a stop stops it, a newer message may cut it short, and
@@ -33,6 +35,7 @@ export class TurnWatch {
   private branchEnds = false;
   private looking: Promise<void> | null = null;
   private lookAgain = false;
+  private readonly arrived: Work[] = [];
   private closed = false;
   private readonly undo: (() => void)[] = [];
   private toldElsewhere = false;
@@ -51,14 +54,15 @@ export class TurnWatch {
   start(): void {
     const { lane } = this.state.claim;
     const { arrivals, store, clock } = this.hall;
-    this.undo.push(arrivals.watch(lane, () => this.look()));
+    this.undo.push(arrivals.watch(lane, (work) => this.lookAt(work)));
     this.undo.push(
       store.subscribe(({ work }) => {
         this.toldElsewhere ||= work.includes("turn");
       }),
     );
-    // What came in at another machine: the news does not say to which chat.
-    this.undo.push(clock.every(LOOK_EVERY_MS, () => this.toldElsewhere && this.look()));
+    // What came in at another machine: the news does not say to which chat. A store that is nobody else's has hardly any.
+    const every = store.inOrder ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
+    this.undo.push(clock.every(every, () => this.toldElsewhere && this.look()));
     this.look();
   }
 
@@ -95,9 +99,20 @@ export class TurnWatch {
     if (this.wantsIn) this.stop.abort(new Superseded("a newer message is answered instead"));
   }
 
+  /** Something came in here: only that is looked at, however much else waits. */
+  private lookAt(work: Work): void {
+    this.arrived.push(work);
+    this.begin();
+  }
+
+  /** Look at everything that waits and was not looked at yet. */
   private look(): void {
     this.lookAgain = true;
     this.toldElsewhere = false;
+    this.begin();
+  }
+
+  private begin(): void {
     this.looking ??= this.lookWhileNews()
       .catch((error) => {
         this.hall.log("warn", "turn.not_watched", { lane: this.state.claim.lane, why: String(error) });
@@ -106,16 +121,21 @@ export class TurnWatch {
       })
       .finally(() => {
         this.looking = null;
-        if (this.lookAgain && !this.closed) this.look();
+        if (this.hasNews && !this.closed) this.begin();
       });
   }
 
   private async lookWhileNews(): Promise<void> {
-    while (this.lookAgain && !this.closed) {
+    const { chat, claim } = this.state;
+    while (this.hasNews && !this.closed) {
+      const arrived = this.arrived.splice(0).filter((work) => !this.seen.has(work.id));
+      const all = this.lookAgain;
       this.lookAgain = false;
-      const pieces = await waitingPieces(this.hall, this.state.chat, this.state.claim.lane, this.seen);
+      const pieces = all
+        ? await waitingPieces(this.hall, chat, claim.lane, this.seen)
+        : await piecesOf(this.hall, chat, arrived);
       // However many messages wait, a stop behind them is found.
-      if (pieces.length === LOOKED_AT) this.lookAgain = true;
+      if (all && pieces.length === LOOKED_AT) this.lookAgain = true;
       for (const piece of pieces) {
         if (this.closed) return;
         await this.place(piece);
@@ -123,6 +143,10 @@ export class TurnWatch {
         if (this.isPassed(piece)) passedIn(this.hall, this.state.claim.lane).add(piece.work.id);
       }
     }
+  }
+
+  private get hasNews(): boolean {
+    return this.lookAgain || this.arrived.length > 0;
   }
 
   private isPassed(piece: Piece): boolean {

@@ -42,7 +42,7 @@ export async function waitingPieces(
 ): Promise<Piece[]> {
   const works = await hall.store.read.work("turn", lane, LOOKED_AT + known.size);
   const unknown = works.filter((work) => !known.has(work.id));
-  return piecesOf(hall, chat, unknown.slice(0, LOOKED_AT), []);
+  return piecesOf(hall, chat, unknown.slice(0, LOOKED_AT));
 }
 
 /** What was said in a thread and is on no branch yet, and which of it waits for a turn of its own. */
@@ -61,11 +61,11 @@ export async function findWaiting(hall: Hall, chat: Chat, lane: string, rows: Me
 }
 
 /** A chat that is flooded has many: other chats go first every so often. */
-async function piecesOf(
+export async function piecesOf(
   hall: Hall,
   chat: Chat,
   works: readonly Work[],
-  rows: readonly MessageRow[],
+  rows: readonly MessageRow[] = [],
 ): Promise<Piece[]> {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const pieces: Piece[] = [];
