@@ -322,7 +322,9 @@ describe("how an answer ended", () => {
 
   test("without its last event, or with one that cannot be read, it was cut", () => {
     expect(answer(delta("Hi"))).toMatchObject({ stopReason: "error", errorKind: "cut" });
-    expect(decode('data: {"type":"response.out\n\n')).toMatchObject({ errorKind: "cut" });
+    const torn = 'data: {"type":"response.out\n\n';
+    expect(decode(torn)).toMatchObject({ errorKind: "cut" });
+    expect(decode(torn + responseStream([delta("Hi"), completed()]))).toMatchObject({ errorKind: "cut" });
     expect(decode("")).toMatchObject({ errorKind: "cut", contents: [] });
   });
 
