@@ -82,7 +82,8 @@ async function usedSoFar(hall: Hall, { chat_jid, id }: Turn): Promise<Pick<Taken
   const sum = (of: (call: CallEnvelope) => number) => calls.reduce((total, call) => total + of(call), 0);
   const limitsUsed = {
     steps: calls.filter(({ status, purpose }) => status === "ok" && purpose === "turn").length,
-    timeMs: sum(({ duration_ms }) => duration_ms ?? 0),
+    // A clock that was set back gives nobody more time.
+    timeMs: sum(({ duration_ms }) => Math.max(0, duration_ms ?? 0)),
     usd: sum(({ cost }) => cost?.total ?? 0),
   };
   return { used, limitsUsed };
