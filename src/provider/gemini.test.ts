@@ -225,6 +225,18 @@ describe("a history", () => {
     expect(signatures("gemini-2.5-flash")).toEqual([undefined, undefined]);
   });
 
+  test("gives back nothing that another API left on this model's own thoughts", () => {
+    const native = {
+      api: "elsewhere",
+      data: { after: ["c2ln"], pieces: [{ length: 2, signature: "c2ln" }] },
+    };
+    const thought = { type: "thinking" as const, content: "Hm", signature: "", native };
+    expect(sent([says([thought, TextContent.of("Yes.")])]).contents[1]?.parts).toEqual([
+      { text: "Hm", thought: true },
+      { text: "Yes." },
+    ]);
+  });
+
   test("names a tool in calls and results as it is declared", () => {
     const tool = { name: "9lives", description: "", parameters: { type: "object" } };
     const called = says([ToolCallContent.of("a", "9lives")], { stopReason: "tool_use" });
