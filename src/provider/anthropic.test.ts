@@ -302,6 +302,22 @@ describe("a history is spelled so that the API takes it", () => {
     ]);
   });
 
+  test("ids of calls stay what they are where the API takes them, and never become one where it does not", () => {
+    const on = claude("claude-opus-5");
+    const ids = ["x".repeat(64), `${"x".repeat(64)}y`, `${"x".repeat(64)}z`, "functions.look:0"];
+    const messages = [
+      UserMessage.text("look"),
+      AssistantMessage.of(
+        ids.map((id) => ToolCallContent.of(id, "look")),
+        by(on.id),
+      ),
+      ToolMessage.fromResults(ids.map((id) => ToolResultContent.of(id, id))),
+    ];
+    const [, calls, results] = bodyOf(on, { messages, tools }).messages;
+    expect(calls?.content[0]).toMatchObject({ id: ids[0] });
+    expect(results?.content.map((one) => Reflect.get(one, "content"))).toEqual(ids);
+  });
+
   test("an image whose address is not https is a line that says so", () => {
     const messages = [UserMessage.withImages("see", ["http://e.org/a.png"])];
     const [said] = bodyOf(claude("claude-opus-5"), { messages }).messages;
