@@ -321,6 +321,29 @@ describe("a person who was removed", () => {
     expect(await told("@Longhand hi", { sender_id: "slack:U2" })).toBe("ignored: sender_not_allowed");
   });
 
+  it("cannot be named by a chat that was being changed when they were removed", async () => {
+    await add({ name: "Olivia" });
+    await register({ allow: [] });
+    let isFirst = true;
+    const overtaken: Store = {
+      ...store,
+      commit: async (batch) => {
+        const wasFirst = isFirst;
+        isFirst = false;
+        if (wasFirst) await gateway.removePerson("olivia");
+        return store.commit(batch);
+      },
+    };
+    const other = createGateway({
+      store: overtaken,
+      resolveModel: (name) => resolveModel(name, {}),
+      defaultModel: "demo/demo",
+    });
+    const changed = await other.changeChat("team", { allow: ["person:olivia"] });
+    expect(changed).toMatchObject({ status: "invalid", errors: [{ path: "allow[0]" }] });
+    expect((await gateway.read.chat("team"))?.allow).toEqual([]);
+  });
+
   it("is not named by a chat that was changed in the same moment", async () => {
     for (let round = 0; round < 20; round++) {
       const { id } = await add({ name: "Olivia" });

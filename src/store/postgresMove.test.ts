@@ -21,7 +21,7 @@ import {
   work,
 } from "./contract/sample.js";
 import { placeOf } from "./postgres/connect.js";
-import { CannotMove, moveToPostgres } from "./postgresMove.js";
+import { CannotMove, moveToPostgres, PerhapsMoved } from "./postgresMove.js";
 import { openPostgres } from "./postgres.js";
 import { openSqlite } from "./sqlite.js";
 import type { Store } from "./store.js";
@@ -60,6 +60,49 @@ describe.skipIf(!server)("moving to Postgres", () => {
     const claims = await store.claim({ kind: "turn", holder: "new", now: 10, leaseMs: 1000, limit: 10 });
     expect(claims.map(({ lane, fence, tries }) => [lane, fence, tries])).toContainEqual(["turn:home", 2, 2]);
     await store.close();
+  });
+
+  test("what fails after everything is moved does not say that nothing was moved", async () => {
+    const path = join(folder, "statistics.db");
+    const sqlite = await openSqlite({ path });
+    await fill(sqlite);
+    await sqlite.close();
+    const url = await database();
+    await (await openPostgres({ url })).close();
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    // Gathering statistics works out what an index is about; here that fails, and only then.
+    await owner.query(`
+      CREATE FUNCTION broken(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+      BEGIN
+        IF EXISTS (SELECT 1 FROM pg_stat_progress_analyze WHERE pid = pg_backend_pid()) THEN
+          RAISE EXCEPTION 'no statistics';
+        END IF;
+        RETURN value;
+      END $$;
+      CREATE INDEX broken_index ON messages (broken(id));`);
+    expect((await moveToPostgres(path, placeOf(url), quiet)).messages).toBe(1202);
+    await expect(owner.query("ANALYZE messages")).rejects.toThrow("no statistics");
+    expect((await owner.query("SELECT count(*)::int AS rows FROM messages")).rows).toEqual([{ rows: 1202 }]);
+    await owner.end();
+  });
+
+  test("a connection that is lost at the last word leaves open whether it was moved, and says so", async () => {
+    const path = join(folder, "lastword.db");
+    const sqlite = await openSqlite({ path });
+    await fill(sqlite);
+    await sqlite.close();
+    const url = await database();
+    await (await openPostgres({ url })).close();
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    await owner.query(`
+      CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON people DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hang_up();`);
+    await expect(moveToPostgres(path, placeOf(url), quiet)).rejects.toBeInstanceOf(PerhapsMoved);
+    await owner.end();
   });
 
   test("cut off in the middle it has moved nothing, and can be done again", async () => {

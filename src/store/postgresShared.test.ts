@@ -6,9 +6,23 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { startPostgres } from "../testing/postgresServer.js";
-import { CHAT, call, entry, kept, LATER, message, registered, said, work } from "./contract/sample.js";
+import {
+  CHAT,
+  call,
+  entry,
+  inbound,
+  kept,
+  LATER,
+  message,
+  registered,
+  said,
+  work,
+} from "./contract/sample.js";
 import { openPostgres, type PostgresOptions } from "./postgres.js";
-import type { Store } from "./store.js";
+import { placeOf } from "./postgres/connect.js";
+import { migrate } from "./postgres/migrate.js";
+import { MIGRATIONS } from "./postgres/schema.js";
+import { type Store, WORK_KINDS } from "./store.js";
 
 /** What only a store that several processes share has to get right. */
 
@@ -116,7 +130,7 @@ describe.skipIf(!server)("many processes on one Postgres", () => {
     const [mine, theirs] = [await opened(url), await opened(url, { lookMs: 50 })];
     await kept(mine, [registered()]);
     await new Promise<void>((resolve) => {
-      theirs.subscribe(({ work: kinds }) => kinds.length === 3 && resolve());
+      theirs.subscribe(({ work: kinds }) => kinds.length === WORK_KINDS.length && resolve());
     });
   });
 
@@ -168,6 +182,58 @@ describe.skipIf(!server)("many processes on one Postgres", () => {
     if (!lease) throw new Error("no lease");
     expect(await slow.renew([lease], Date.now() - HOUR, 30_000)).toEqual([]);
     expect(await ask(fast, Date.now() + HOUR)).toEqual([]);
+  });
+
+  test("a database of the first version is brought up to date, and its functions are the new ones", async () => {
+    const url = await database();
+    await migrate(placeOf(url), MIGRATIONS.slice(0, 1));
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    await owner.query(`
+      INSERT INTO people (id, name, created_at) VALUES ('olivia', 'Olivia', 'then');
+      CREATE FUNCTION longhand_now() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+      CREATE FUNCTION longhand_about_message(f jsonb, bytes bytea) RETURNS void LANGUAGE sql AS ''`);
+    await owner.end();
+    const store = await opened(url, { clock: () => Date.now() });
+    expect((await store.read.people()).map(({ id }) => id)).toEqual(["olivia"]);
+    await kept(store, [registered(), message("m1"), inbound("m1", { received_at: Date.now() })]);
+    const received = (await store.read.inbound(CHAT, "m1"))?.received_at ?? 0;
+    expect(Math.abs(received - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("when a message came in is the same moment for servers whose clocks are off by an hour", async () => {
+    const url = await database();
+    const HOUR = 3_600_000;
+    const fast = await opened(url, { clock: () => Date.now() + HOUR });
+    const slow = await opened(url, { clock: () => Date.now() - HOUR });
+    const right = await opened(url, { clock: () => Date.now() });
+    await kept(fast, [registered(), message("m1"), inbound("m1", { received_at: Date.now() + HOUR })]);
+    await kept(slow, [message("m2"), inbound("m2", { received_at: Date.now() - HOUR })]);
+    await kept(slow, [message("m3"), inbound("m3", { received_at: 0 })]);
+    const offset = async (store: Store, id: string) => {
+      const read = await store.read.inbound(CHAT, id);
+      return Math.round(((read?.received_at ?? 0) - Date.now()) / HOUR) + 0;
+    };
+    for (const id of ["m1", "m2"]) {
+      expect(await offset(fast, id)).toBe(1);
+      expect(await offset(right, id)).toBe(0);
+      expect(await offset(slow, id)).toBe(-1);
+    }
+    expect((await right.read.inbound(CHAT, "m3"))?.received_at).toBe(0);
+    const listed = await slow.read.inbounds({ chat_jid: CHAT, outcome: null, after_seq: 0, limit: 1 });
+    expect(Math.round(((listed[0]?.received_at ?? 0) - Date.now()) / HOUR)).toBe(-1);
+  });
+
+  test("who called lately is told by the asker's clock, whoever took the message", async () => {
+    const url = await database();
+    const HOUR = 3_600_000;
+    const fast = await opened(url, { clock: () => Date.now() + HOUR });
+    const slow = await opened(url, { clock: () => Date.now() - HOUR });
+    await kept(fast, [registered(), message("m1"), inbound("m1", { received_at: Date.now() + HOUR })]);
+    const query = { chat_jid: CHAT, thread_id: "", senders: ["web:olivia"], reasons: ["trigger"] };
+    const lately = await slow.read.lastAdmitted({ ...query, since: Date.now() - HOUR - 60_000 });
+    expect(Math.round(((lately ?? 0) - Date.now()) / HOUR)).toBe(-1);
+    expect(await slow.read.lastAdmitted({ ...query, since: Date.now() })).toBeNull();
   });
 
   test("words with U+0000 or half a character come back as they were", async () => {
