@@ -1,6 +1,6 @@
 import { HANDOFF_LABEL, type LeftOut, type Origin, type ThinkingContent } from "../message/index.js";
 import type { Quirks } from "./codec.js";
-import type { CallPart, Fitted, FittedResult, TextPart } from "./fitted.js";
+import { type CallPart, type Fitted, type FittedResult, isBlank, type TextPart } from "./fitted.js";
 import { isRecord, quote, toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
 import { leaveOut, mergeOrigins } from "./origin.js";
@@ -45,9 +45,11 @@ function userJson(parts: readonly (TextPart | MediaPart)[]): string {
   return `{"role":"user","content":${content}}`;
 }
 
+/** A text that this model left something on may be blank, which the API refuses. */
 function textsOf(parts: readonly { type: string; text?: string }[]): string[] {
   const texts: string[] = [];
-  for (const part of parts) if (part.type === "text" && part.text) texts.push(part.text);
+  for (const part of parts)
+    if (part.type === "text" && part.text !== undefined && !isBlank(part.text)) texts.push(part.text);
   return texts;
 }
 
