@@ -3,8 +3,8 @@ import type { Claim } from "../store/store.js";
 import { type Fetched, fetchOutside } from "./fetchOutside.js";
 import type { Hall } from "./hall.js";
 import { NOT_FETCHED } from "./ingest.js";
+import { expectCommitted, leaseOf } from "./lease.js";
 import { sha256 } from "./rows.js";
-import { expectCommitted, leaseOf } from "./turnState.js";
 
 /** One turn's downloads at once: each may be as large as the limit allows. */
 const AT_ONCE = 4;

@@ -7,10 +7,11 @@ import { iso } from "./clock.js";
 import type { Command } from "./commandWords.js";
 import type { Hall } from "./hall.js";
 import { threadIn, threadOf } from "./ingest.js";
+import { expectCommitted, isOvertaken } from "./lease.js";
 import { previewContext } from "./preview.js";
 import { newRow } from "./rows.js";
 import { saidMeanwhile, take } from "./take.js";
-import { expectCommitted, isOvertaken, outcomeFact } from "./turnState.js";
+import { outcomeFact } from "./turnState.js";
 import { type CommandPiece, isAnswer, waitingPieces } from "./waiting.js";
 
 /** Where a command is carried out: by whoever holds the chat's lane. */

@@ -1,6 +1,6 @@
 import { type Claim, StoreUnavailable, type WorkKind } from "../store/store.js";
 import type { Hall } from "./hall.js";
-import { Fenced, Interrupted } from "./turnState.js";
+import { Fenced, Interrupted } from "./lease.js";
 
 /** How long to leave a store alone that could not be reached. */
 const TROUBLE_MS = 500;

@@ -4,9 +4,9 @@ import type { Claim, Fact, Work } from "../store/store.js";
 import { type Clock, iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
+import { expectCommitted, leaseOf } from "./lease.js";
 import { isTooOld } from "./placement.js";
 import { outgoingText } from "./present.js";
-import { expectCommitted, leaseOf } from "./turnState.js";
 
 const LONGEST_BACKOFF_MS = 10 * 60_000;
 /** The longest wait we let a platform ask for. */

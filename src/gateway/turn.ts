@@ -6,27 +6,17 @@ import { payerOf, wasTold } from "./budget.js";
 import { iso } from "./clock.js";
 import { agentLimits, type Hall } from "./hall.js";
 import { threadOf } from "./ingest.js";
+import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { modelsOf } from "./models.js";
 import { closeTurn, type TakenUp, takeUp } from "./resume.js";
 import { takeForTurn } from "./take.js";
 import { TurnHost } from "./turnHost.js";
-import {
-  expectCommitted,
-  headOf,
-  Interrupted,
-  isOvertaken,
-  leaseOf,
-  type Member,
-  outcomeFact,
-  StopRequested,
-  Superseded,
-  type TurnState,
-} from "./turnState.js";
+import { headOf, type Member, outcomeFact, StopRequested, Superseded, type TurnState } from "./turnState.js";
 import { TurnWatch } from "./turnWatch.js";
 import type { Untaken } from "./waiting.js";
 
 /** What a turn is about to answer. `left` is the turn a crash cut short in this thread, whoever started it. */
-export type TurnTask = {
+export type TurnStart = {
   claim: Claim;
   chat: Chat;
   members: Member[];
@@ -36,19 +26,19 @@ export type TurnTask = {
 };
 
 /** One turn to its end: its messages are answered, or end in another named outcome. */
-export async function runTurn(hall: Hall, task: TurnTask, signal: AbortSignal): Promise<void> {
-  const { claim, chat, members } = task;
+export async function runTurn(hall: Hall, begun: TurnStart, signal: AbortSignal): Promise<void> {
+  const { claim, chat, members } = begun;
   const models = modelsOf(hall, chat);
-  if (!models.ok) return cannotAnswer(hall, task, models.why);
+  if (!models.ok) return cannotAnswer(hall, begun, models.why);
   const stop = new AbortController();
   follow(signal, stop);
   const { state, unfinished, used, limitsUsed } = await begin(hall, {
     claim,
     chat,
     members,
-    why: task.why,
-    left: task.left,
-    untaken: task.untaken,
+    why: begun.why,
+    left: begun.left,
+    untaken: begun.untaken,
     model: models.model,
     fallback: models.fallback,
     signal: stop.signal,
@@ -135,7 +125,7 @@ async function conclude(
 
 async function cannotAnswer(
   hall: Hall,
-  { claim, chat, members, left }: TurnTask,
+  { claim, chat, members, left }: TurnStart,
   why: string,
 ): Promise<void> {
   const { lane, fence } = claim;

@@ -22,6 +22,7 @@ import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../stor
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import { isFetched } from "./attachments.js";
 import type { Hall } from "./hall.js";
+import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { Partials } from "./partials.js";
 import { withPeople } from "./people.js";
 import { isExpired, isTooOld, steering } from "./placement.js";
@@ -37,16 +38,7 @@ import {
 } from "./spending.js";
 import { chainEntries, takeForTurn } from "./take.js";
 import { type Ending, endingFacts } from "./turnEnd.js";
-import {
-  expectCommitted,
-  headOf,
-  Interrupted,
-  isOvertaken,
-  isTakenOver,
-  leaseOf,
-  type Member,
-  type TurnState,
-} from "./turnState.js";
+import { headOf, isTakenOver, type Member, type TurnState } from "./turnState.js";
 import type { TurnWatch } from "./turnWatch.js";
 import { type AnswerPiece, memberOf, waitingPieces } from "./waiting.js";
 import { hostRowsSince, readWindow, requestOf } from "./window.js";

@@ -1,14 +1,9 @@
 import type { Model } from "../agent/index.js";
 import type { Notice } from "../context/index.js";
 import type { Chat, MessageRow, TerminalOutcome } from "../message/index.js";
-import type { Claim, CommitResult, Fact, Turn, Work } from "../store/store.js";
+import type { Claim, Fact, Turn, Work } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
-
-/** Somebody else holds the lane by now: whatever we know is old, and we must not write. */
-export class Fenced extends Error {
-  override name = "Fenced";
-}
 
 /** A person asked the running turn to end. */
 export class StopRequested extends Error {
@@ -18,11 +13,6 @@ export class StopRequested extends Error {
 /** A newer message cuts the turn short and is answered in its place. */
 export class Superseded extends Error {
   override name = "Superseded";
-}
-
-/** The turn ends here without an outcome: whoever claims it next goes on with it. */
-export class Interrupted extends Error {
-  override name = "Interrupted";
 }
 
 /** A message that belongs to a turn, with the work that is done when the turn ends. */
@@ -62,22 +52,6 @@ export function headOf({ chat, turn, head }: Pick<TurnState, "chat" | "turn" | "
   return { type: "head", chat_jid: chat.jid, thread_id: turn.thread_id, entry_id: head } as const;
 }
 
-/**
- * Was nothing written because the head is elsewhere by now, or a name was given away meanwhile? Then what was to be
- * written is made anew from what is known now.
- */
-export function isOvertaken(result: CommitResult, tries: number): boolean {
-  if (result.status !== "conflict") return false;
-  return result.expectation?.type === "head" || (result.expectation === null && tries < NAME_TRIES);
-}
-
-/** Two threads of a chat may give the same name away at the same time; more often than this it is something else. */
-const NAME_TRIES = 5;
-
-export function leaseOf(claim: Claim) {
-  return { type: "lease", lane: claim.lane, fence: claim.fence } as const;
-}
-
 export function outcomeFact(
   hall: Hall,
   message: Pick<MessageRow, "chat_jid" | "id">,
@@ -95,17 +69,4 @@ export function outcomeFact(
     turn_id: turnId,
     at,
   };
-}
-
-export function expectCommitted(result: CommitResult): void {
-  switch (result.status) {
-    case "committed":
-      return;
-    case "fenced":
-      throw new Fenced(`lane ${result.lane} was taken over`);
-    case "conflict":
-      throw new Error(`the turn could not be written: ${result.why}`);
-    case "duplicate":
-      throw new Error(`the turn wrote message ${result.message.id} twice`);
-  }
 }

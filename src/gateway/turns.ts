@@ -6,12 +6,13 @@ import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { threadIn, threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
+import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { withPeople } from "./people.js";
 import { isExpired, type Placement, placeNext, whyNotWanted } from "./placement.js";
 import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
-import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf, outcomeFact } from "./turnState.js";
+import { outcomeFact } from "./turnState.js";
 import {
   type AnswerPiece,
   findWaiting,
