@@ -28,14 +28,18 @@ export function spellItems(
         break;
       case "assistant": {
         const texts = replay(message.parts);
-        if (texts.length === 0)
-          leftOut.push(...leaveOut(from, "thinking alone, which this API cannot take back"));
+        if (texts.length === 0) leftOut.push(...leaveOut(from, whyLeftOut(message.parts)));
         items.push(...texts.map((text) => ({ text, from })));
         items.push(...message.results.map((result) => ({ text: resultJson(result), from: result.from })));
       }
     }
   }
   return { items, leftOut };
+}
+
+function whyLeftOut(parts: readonly { type: string }[]): string {
+  const thought = parts.some((part) => part.type === "thinking");
+  return thought ? "thinking alone, which this API cannot take back" : "nothing in it to send";
 }
 
 /** A system message in the middle of the history stays there, marked where the role has to be another. */
