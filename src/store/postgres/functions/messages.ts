@@ -47,7 +47,7 @@ BEGIN
     WHEN 'inbound' THEN
       INSERT INTO inbound (chat_jid, seq, message_id, admission, reason, outcome, outcome_reason, turn_id, received_at)
         SELECT m.chat_jid, m.seq, m.id, f->>'admission', f->>'reason', f->>'outcome', f->>'outcome_reason',
-          f->>'turn_id', CASE (f->>'received_at')::bigint WHEN 0 THEN 0 ELSE (f->>'received_at')::bigint + skew END
+          f->>'turn_id', CASE (f->>'received_at')::bigint WHEN 0 THEN 0 ELSE (f->>'received_at')::bigint + longhand_apart(skew) END
         WHERE m.id IS NOT NULL
         ON CONFLICT DO NOTHING;
       IF NOT FOUND THEN

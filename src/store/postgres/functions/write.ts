@@ -8,6 +8,10 @@ export const WRITE_FUNCTIONS = `
 CREATE FUNCTION longhand_now() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
 
+/* By how much two clocks are apart. Less than a second is the way between them: the same moment is told alike each time. */
+CREATE FUNCTION longhand_apart(skew bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+$$ SELECT CASE WHEN abs(skew) >= 1000 THEN skew ELSE 0 END $$;
+
 /* A refusal undoes its batch and nothing else: it ends the batch's own block, which is a savepoint. */
 CREATE FUNCTION longhand_refuse(refusal jsonb) RETURNS void LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'LH001', MESSAGE = refusal::text; END $$;

@@ -47,34 +47,34 @@ export function messageReads(query: Query, clock: (() => number) | null): Messag
       ),
 
     inbound: (chat_jid, message_id) => {
-      const at = asked();
       return first(
         query(
-          `SELECT i.*, longhand_now() AS now FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
+          `SELECT i.*, longhand_apart(longhand_now() - $3::bigint) AS skew FROM messages m JOIN inbound i ON i.chat_jid = m.chat_jid AND i.seq = m.seq
            WHERE m.chat_jid || '' = $1 AND m.id = $2`,
           chat_jid,
           message_id,
+          asked(),
         ),
-        (row) => inboundBy(row, at),
+        inboundBy,
       );
     },
     inbounds: async ({ chat_jid, outcome, after_seq, limit }) => {
       const which =
         outcome === "pending" ? "outcome = 'pending' AND outcome = $4" : "outcome = coalesce($4, outcome)";
-      const at = asked();
       const rows = await query(
-        `SELECT *, longhand_now() AS now FROM inbound WHERE chat_jid = $1 AND seq > $2 AND ${which} ORDER BY seq LIMIT $3`,
+        `SELECT *, longhand_apart(longhand_now() - $5::bigint) AS skew FROM inbound WHERE chat_jid = $1 AND seq > $2 AND ${which} ORDER BY seq LIMIT $3`,
         chat_jid,
         after_seq,
         limit,
         outcome,
+        asked(),
       );
-      return rows.map((row) => inboundBy(row, at));
+      return rows.map(inboundBy);
     },
     lastAdmitted: async ({ chat_jid, thread_id, senders, since, reasons }) => {
       // What came in is looked up one by one, because it is few: no guess of the planner's may go through the whole chat.
       const [row] = await query(
-        `WITH moment AS MATERIALIZED (SELECT coalesce(longhand_now() - $3::bigint, 0) AS skew)
+        `WITH moment AS MATERIALIZED (SELECT longhand_apart(longhand_now() - $3::bigint) AS skew)
          SELECT max(i.received_at) - (SELECT skew FROM moment) AS last FROM inbound i
          CROSS JOIN LATERAL (
            SELECT 1 FROM messages m WHERE m.chat_jid = i.chat_jid AND m.seq = i.seq
@@ -109,10 +109,10 @@ export function messageReads(query: Query, clock: (() => number) | null): Messag
 }
 
 /** When it came in is kept by the database's clock and told by the asker's, who looked at it just before asking. */
-function inboundBy(row: Row, asked: number | null): Inbound {
+function inboundBy(row: Row): Inbound {
   const inbound = inboundOf(row);
-  if (asked === null || inbound.received_at === 0) return inbound;
-  return { ...inbound, received_at: inbound.received_at - (number(row.now) - asked) };
+  if (inbound.received_at === 0) return inbound;
+  return { ...inbound, received_at: inbound.received_at - number(row.skew) };
 }
 
 async function messageRows(query: Query, wanted: MessageQuery): Promise<Row[]> {
