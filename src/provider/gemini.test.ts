@@ -237,6 +237,13 @@ describe("a history", () => {
     ]);
   });
 
+  test("of a text that was changed since sends all of it, and no signature that stood on other words", () => {
+    const native = { api: "gemini", data: { pieces: [{ length: 2, signature: "c2ln" }] } };
+    expect(sent([says([{ type: "text", content: "changed", native }])]).contents[1]?.parts).toEqual([
+      { text: "changed" },
+    ]);
+  });
+
   test("names a tool in calls and results as it is declared", () => {
     const tool = { name: "9lives", description: "", parameters: { type: "object" } };
     const called = says([ToolCallContent.of("a", "9lives")], { stopReason: "tool_use" });

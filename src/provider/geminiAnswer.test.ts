@@ -185,6 +185,10 @@ describe("an answer ends", () => {
       contents: [{ content: "Hi" }],
     });
     expect(read([])).toMatchObject({ errorKind: "cut", contents: [] });
+    // A piece in the middle is missing, whatever comes after it.
+    expect(read([chunk([{ text: "Hi" }]), '{"candidates":[{"con', chunk([], "STOP")])).toMatchObject({
+      errorKind: "cut",
+    });
   });
 
   test("before it began when the request is blocked, with the reason", () => {
