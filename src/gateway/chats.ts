@@ -6,10 +6,10 @@ import {
   type FieldError,
   NewChat,
 } from "../message/index.js";
+import type { Expectation } from "../store/store.js";
 import { patternProblem } from "./admissionPattern.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
-import type { Expectation } from "../store/store.js";
 import { namedPeople } from "./people.js";
 
 export type ChatResult =

@@ -6,11 +6,11 @@ import { tokensOf } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Command } from "./commandWords.js";
 import type { Hall } from "./hall.js";
-import { threadIn, threadOf } from "./ingest.js";
 import { expectCommitted, isOvertaken } from "./lease.js";
 import { previewContext } from "./preview.js";
 import { newRow } from "./rows.js";
 import { saidMeanwhile, take } from "./take.js";
+import { threadIn, threadOf } from "./turnLane.js";
 import { outcomeFact } from "./turnState.js";
 import { type CommandPiece, isAnswer, waitingPieces } from "./waiting.js";
 

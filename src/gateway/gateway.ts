@@ -10,18 +10,18 @@ import {
   audienceOf,
   type Call,
   type CallEnvelope,
+  errorsOf,
   type FieldError,
   type MessageRow,
   type Outcome,
   type Person,
-  senderKind,
   SubmitBody,
+  senderKind,
   type UsageLine,
-  errorsOf,
 } from "../message/index.js";
 import { type CommitResult, type Fact, type Store, StoreUnavailable, type Work } from "../store/store.js";
-import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { Arrivals } from "./arrivals.js";
+import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
@@ -43,7 +43,6 @@ import {
   injectMessage,
   storePassiveMessage,
   submitChat,
-  turnLane,
   unstoredMessage,
 } from "./ingest.js";
 import { Live } from "./live.js";
@@ -60,6 +59,7 @@ import {
 import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
+import { turnLane } from "./turnLane.js";
 import { Turns } from "./turns.js";
 import { type UsageQuery, usageOf } from "./usage.js";
 import { endTurnRef } from "./waiting.js";

@@ -1,3 +1,4 @@
+export { isCursor, StoreUnavailable } from "../store/store.js";
 export { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 export type { ChatResult } from "./chats.js";
 export { type Clock, systemClock } from "./clock.js";
@@ -8,4 +9,3 @@ export type { IngestOptions, IngestResult } from "./ingest.js";
 export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";
-export { isCursor, StoreUnavailable } from "../store/store.js";

@@ -3,10 +3,10 @@ import {
   contentTooLarge,
   errorsOf,
   type FieldError,
-  InjectBody,
   type IngestAnswer,
   type IngestAttachment,
   type IngestMessageMetadata,
+  InjectBody,
   type MessageRow,
   quietMs,
   SubmitBody,
@@ -19,6 +19,7 @@ import { overBudget, payerOf, wasTold } from "./budget.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { dedupeKey, newRow, sha256 } from "./rows.js";
+import { separateThread, threadIn, turnLane } from "./turnLane.js";
 
 /** What became of an attempt to bring a message in. Storage trouble is thrown as `StoreUnavailable`. */
 export type IngestResult =
@@ -234,17 +235,6 @@ function turnWork(hall: Hall, row: NewMessage, quiet: number): Work {
   };
 }
 
-/** One turn at a time per chat, or per thread where threads are conversations of their own. */
-export function turnLane(chatJid: string, threadId: string): string {
-  return `turn:${JSON.stringify([chatJid, threadId])}`;
-}
-
-/** The thread whose turns run in a lane. */
-export function threadOf(lane: string): string {
-  const [, threadId = ""] = JSON.parse(lane.slice("turn:".length)) as string[];
-  return threadId;
-}
-
 export const NOT_FETCHED = "not fetched yet";
 
 /** A message as it would be stored, for looking at what a model would see of it. */
@@ -370,23 +360,4 @@ async function echoOf(
   if (!message) return null;
   const { id, chat_jid, seq } = message;
   return { message_id: id, chat_jid, seq, duplicate: true, admission: "ignored", reason: "echo" };
-}
-
-function separateThread(chat: Chat, thread: string | null, origin: Origin): string {
-  if (thread === null) return "";
-  const binding = chat.bindings.find((bound) =>
-    origin.address === null ? bound.channel === origin.source : bound.address === origin.address,
-  );
-  return binding?.threads === "separate" ? thread : "";
-}
-
-/** The thread of its own in which a stored message stands, as `separateThread` put it there. */
-export function threadIn(
-  chat: Chat,
-  { source, channel_external_id, thread_id }: Record<string, unknown>,
-): string {
-  if (typeof source !== "string" || typeof thread_id !== "string") return "";
-  const place = typeof channel_external_id === "string" ? channel_external_id : null;
-  const address = place === null ? null : `${source}:${place}`;
-  return separateThread(chat, thread_id, { source, address });
 }

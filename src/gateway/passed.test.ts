@@ -5,7 +5,7 @@ import { startHeldModel } from "../testing/heldModel.js";
 import { Talk } from "../testing/talk.js";
 import { createGateway } from "./gateway.js";
 import { passedIn } from "./passed.js";
-import { turnLane } from "./ingest.js";
+import { turnLane } from "./turnLane.js";
 
 it("what waits for a turn of its own is looked at once for a stop, and forgotten when it is answered", async () => {
   const held = await startHeldModel();

@@ -6,8 +6,8 @@ import { openMemory } from "../store/memory.js";
 import type { Store, Work } from "../store/store.js";
 import { systemClock } from "./clock.js";
 import { createGateway, type Gateway } from "./gateway.js";
-import { turnLane } from "./ingest.js";
 import { withPeople } from "./people.js";
+import { turnLane } from "./turnLane.js";
 
 let gateway: Gateway;
 let store: Store;

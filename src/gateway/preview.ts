@@ -1,10 +1,11 @@
 import { encode } from "../agent/index.js";
 import type { Block, Chat, LeftOut } from "../message/index.js";
 import type { Hall } from "./hall.js";
-import { turnLane, type Unstored } from "./ingest.js";
+import type { Unstored } from "./ingest.js";
 import { modelsOf } from "./models.js";
 import { blocksOf } from "./receipts.js";
 import { saidMeanwhile, take } from "./take.js";
+import { turnLane } from "./turnLane.js";
 import { attachmentBytes, hostRowsSince, readWindow, requestOf } from "./window.js";
 
 /** What the next call would send. */

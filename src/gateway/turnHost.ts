@@ -19,8 +19,8 @@ import {
   Usage,
 } from "../message/index.js";
 import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
-import { deliveriesOf, platformThread } from "./broadcast.js";
 import { isFetched } from "./attachments.js";
+import { deliveriesOf, platformThread } from "./broadcast.js";
 import type { Hall } from "./hall.js";
 import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { Partials } from "./partials.js";

@@ -1,8 +1,8 @@
 import type { Tool } from "../agent/index.js";
 import { senderKind } from "../message/index.js";
 import type { Fact, NewMessage, Work } from "../store/store.js";
-import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import { fetchAttachments, isFetched } from "./attachments.js";
+import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { forgetPassed, passedIn } from "./passed.js";
 import { withPeople } from "./people.js";

@@ -4,7 +4,6 @@ import { countBots } from "./admissionFacts.js";
 import { platformThread } from "./broadcast.js";
 import { answerCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
-import { threadIn, threadOf } from "./ingest.js";
 import { Lanes } from "./lanes.js";
 import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { withPeople } from "./people.js";
@@ -12,6 +11,7 @@ import { isExpired, type Placement, placeNext, whyNotWanted } from "./placement.
 import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
+import { threadIn, threadOf } from "./turnLane.js";
 import { outcomeFact } from "./turnState.js";
 import {
   type AnswerPiece,
