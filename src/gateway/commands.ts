@@ -212,7 +212,7 @@ async function changeModel(hall: Hall, chat: Chat, name: string | null): Promise
   return {
     says: `From now on ${name} answers.`,
     facts: [{ type: "chat", chat: { ...registered, model: name }, at }],
-    expect: [{ type: "chat_present", jid: chat.jid }],
+    expect: [{ type: "chat_unchanged", chat: registered }],
   };
 }
 

@@ -16,12 +16,13 @@ export function leaseOf(claim: Claim) {
 }
 
 /**
- * Was nothing written because the head is elsewhere by now, or a name was given away meanwhile? Then what was to be
+ * Was nothing written because the head is elsewhere by now, the chat was changed, or a name was given away meanwhile? Then what was to be
  * written is made anew from what is known now.
  */
 export function isOvertaken(result: CommitResult, tries: number): boolean {
   if (result.status !== "conflict") return false;
-  return result.expectation?.type === "head" || (result.expectation === null && tries < NAME_TRIES);
+  const unmet = result.expectation?.type ?? null;
+  return unmet === "head" || unmet === "chat_unchanged" || (unmet === null && tries < NAME_TRIES);
 }
 
 /** Two threads of a chat may give the same name away at the same time; more often than this it is something else. */

@@ -313,8 +313,7 @@ export class TurnHost implements AgentHost {
     const { hall, state, reservation } = this;
     if (!reservation) return [];
     this.reservation = null;
-    if (this.isUntold(call, message)) return [];
-    const { usage } = message;
+    const usage = this.isUntold(call, message) ? null : message.usage;
     const payment = { chat: state.chat, payer: state.payer, model: call.model };
     for (const { says, expect, fact } of await lowBudgets(hall, payment, reservation, usage)) {
       const thread = platformThread(state.trigger);
