@@ -164,7 +164,8 @@ export const chatRoutes: Route[] = [
     answers: { status: 204, schema: null },
     handle: async ({ gateway }, { params }) => {
       if (!(await gateway.read.chat(params.jid ?? ""))) throw unknown("chat");
-      if (!(await gateway.stopTurn(params.jid ?? ""))) throw new Problem(409, "No turn is running in this chat.");
+      if (!(await gateway.stopTurn(params.jid ?? "")))
+        throw new Problem(409, "No turn is running in this chat.");
       return { status: 204 };
     },
   }),
