@@ -1,9 +1,16 @@
 // A program that talks to a running server: say something, and follow what happens until it is answered.
 import { createClient } from "longhand/client";
 
+if (!process.env.LONGHAND_TOKEN) {
+  console.error(
+    "Set the token of the server first: LONGHAND_TOKEN=$(cat data/token) node examples/client.mjs",
+  );
+  process.exit(2);
+}
+
 const client = createClient({
   baseUrl: process.env.LONGHAND_URL ?? "http://127.0.0.1:7483",
-  token: process.env.LONGHAND_TOKEN ?? null,
+  token: process.env.LONGHAND_TOKEN,
 });
 
 const answer = await client.submit("home", {

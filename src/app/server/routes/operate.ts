@@ -133,7 +133,9 @@ export const operateRoutes: Route[] = [
     handle: async ({ tokens }, { body }) => {
       const entered = await tokens.login(parsed(LoginBody, body).code);
       if (!entered)
-        throw unauthorised("This link was used already or is too old; `longhand link` makes a new one.");
+        throw unauthorised(
+          "This link was used already or is too old; `longhand link` makes a new one, `longhand people link <id>` a personal one.",
+        );
       return ok({ token: entered.token, person: entered.opener });
     },
   }),
