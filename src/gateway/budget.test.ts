@@ -90,10 +90,11 @@ describe("a chat's budget", () => {
     const id = await a.say("one more?");
     expect(await a.ended(id)).toMatchObject({
       outcome: "over_budget",
-      reason: "this chat's budget of $4596 a day has no room for it",
+      reason:
+        "this chat's budget of $4596 a day has no room for another answer, for which up to 4096 tokens are put aside",
     });
     expect(await a.news()).toEqual([
-      "The assistant does not answer: this chat's budget of $4596 a day has no room for it.",
+      "The assistant does not answer: this chat's budget of $4596 a day has no room for another answer, for which up to 4096 tokens are put aside.",
     ]);
     expect(held.calls).toHaveLength(1);
   });
@@ -160,7 +161,8 @@ describe("the server's budget", () => {
     const second = await b.ended(await b.say("two?"));
     expect(second).toMatchObject({
       outcome: "over_budget",
-      reason: "the server's budget of $4596 a day has no room for it",
+      reason:
+        "the server's budget of $4596 a day has no room for another answer, for which up to 4096 tokens are put aside",
     });
     call.say("One.", { input: 0, output: 1 });
     expect(await a.outcome(first)).toBe("answered");
@@ -211,7 +213,7 @@ it("a model without a known price is refused under a budget of money, and used w
   ]);
   expect(held.calls).toEqual([]);
   expect(await spend(b, 1)).toBe("answered");
-  await gateway.changeChat("a", { budget: { tokens_per_day: 50_000 } });
+  await gateway.changeChat("a", { budget: { usd_per_day: null, tokens_per_day: 50_000 } });
   expect(await spend(a, 1)).toBe("answered");
 });
 
@@ -229,4 +231,20 @@ it("what lacked money is read by the model later", async () => {
   ]);
   call.say("At nine.");
   expect(await a.outcome(id)).toBe("answered");
+});
+
+it("a limit that is given leaves the others as they are; a misspelled one is refused; null takes all away", async () => {
+  const { gateway } = await open({ usd_per_day: 5 });
+  await gateway.changeChat("a", { budget: { tokens_per_day: 100 } });
+  const budget = async () => (await gateway.read.chat("a"))?.budget;
+  expect(await budget()).toEqual({ usd_per_day: 5, tokens_per_day: 100, usd_per_person_per_day: null });
+  const wrong = await gateway.changeChat("a", { budget: { tokens: 5 } });
+  expect(wrong).toMatchObject({ status: "invalid", errors: [{ path: "budget.tokens" }] });
+  const binding = { channel: "webhook", address: "webhook:k", mod: "listen" };
+  expect(await gateway.changeChat("a", { bindings: [binding] })).toMatchObject({
+    status: "invalid",
+    errors: [{ path: "bindings[0].mod" }],
+  });
+  await gateway.changeChat("a", { budget: null });
+  expect(await budget()).toEqual({ usd_per_day: null, tokens_per_day: null, usd_per_person_per_day: null });
 });

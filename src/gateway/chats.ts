@@ -1,10 +1,12 @@
 import {
+  type Budget,
   type Chat,
   ChatPatch,
   chatWithDefaults,
   errorsOf,
   type FieldError,
   NewChat,
+  NO_BUDGET,
 } from "../message/index.js";
 import type { Expectation } from "../store/store.js";
 import { patternProblem } from "./admissionPattern.js";
@@ -40,13 +42,25 @@ export async function changeChat(hall: Hall, jid: string, body: unknown): Promis
   for (;;) {
     const before = await hall.store.read.chat(jid);
     if (!before) return { status: "unknown" };
-    const chat: Chat = { ...before, ...given };
+    const chat: Chat = { ...before, ...given, budget: changedBudget(before.budget, parsed.data.budget) };
     const people = await namedPeople(hall, listsOf(parsed.data));
     const errors = [...checkChat(hall, chat), ...people.errors];
     if (errors.length > 0) return { status: "invalid", errors };
     const result = await write(hall, chat, [{ type: "chat_unchanged", chat: before }, ...people.expect]);
     if (result !== "changed") return result;
   }
+}
+
+/** Limits that are not given stay as they are; null takes all of them away. */
+function changedBudget(before: Budget, given: ChatPatch["budget"]): Budget {
+  if (given === null) return NO_BUDGET;
+  const { usd_per_day, tokens_per_day, usd_per_person_per_day } = given ?? {};
+  return {
+    usd_per_day: usd_per_day === undefined ? before.usd_per_day : usd_per_day,
+    tokens_per_day: tokens_per_day === undefined ? before.tokens_per_day : tokens_per_day,
+    usd_per_person_per_day:
+      usd_per_person_per_day === undefined ? before.usd_per_person_per_day : usd_per_person_per_day,
+  };
 }
 
 /** Unregister a chat: its messages stay readable in the database, nothing in it is processed any more. */

@@ -154,6 +154,8 @@ export class Gateway {
   private forgetting: () => void = () => {};
 
   constructor(options: GatewayOptions) {
+    if (typeof options.resolveModel !== "function")
+      throw new TypeError("createGateway: resolveModel must be a function that finds a model by its name");
     const clock = options.clock ?? systemClock;
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.hall = {

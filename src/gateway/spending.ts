@@ -106,7 +106,9 @@ export async function lowBudgets(
 /** Which of the limits has no room for a call, in words for people. */
 export function refusalOf(hall: Hall, { chat, payer }: Payment, account: string): string {
   const limit = limitsOf(hall, chat, payer, hall.clock.now()).find((known) => known.account === account);
-  return limit ? `${limit.whose} budget of ${amountOf(limit)} a day has no room for it` : "a budget is spent";
+  if (!limit) return "a budget is spent";
+  const aside = `for which up to ${MOST_ANSWER_TOKENS} tokens are put aside`;
+  return `${limit.whose} budget of ${amountOf(limit)} a day has no room for another answer, ${aside}`;
 }
 
 async function spentToday(hall: Hall, account: string, day: string): Promise<Spending> {

@@ -1,4 +1,4 @@
-import type { MessageRow, TerminalOutcome, Usage } from "../message/index.js";
+import { type MessageRow, type TerminalOutcome, Usage } from "../message/index.js";
 import type { Fact, NewMessage, TurnStatus } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
@@ -52,13 +52,16 @@ function resultMeta(hall: Hall, { chat, turn }: TurnState, usage: Usage): NewMes
   const duration = hall.clock.now() - Date.parse(turn.started_at);
   const money = usage.cost === null ? "cost unknown" : `$${usage.cost.total.toFixed(4)}`;
   const tokensIn = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  // No call uses nothing: a server that tells no figures is not a free one.
+  const tokens =
+    Usage.contextSize(usage) === 0 ? "tokens unknown" : `${tokensIn} tokens in, ${usage.outputTokens} out`;
   const seconds = (duration / 1000).toFixed(1);
   return newRow({
     id: hall.clock.newId(),
     chat_jid: chat.jid,
     sender: "result_meta",
     sender_name: "result_meta",
-    content: `${tokensIn} tokens in, ${usage.outputTokens} out · ${money} · ${seconds} s`,
+    content: `${tokens} · ${money} · ${seconds} s`,
     timestamp: iso(hall.clock.now()),
     message_type: "host",
     metadata: { usage, duration_ms: duration },

@@ -5,7 +5,7 @@ import { withoutUndefined } from "./present.js";
 
 const senders = z.union([z.literal("*"), z.array(SenderOrPerson).max(10_000)]);
 
-export const Binding = z.object({
+export const Binding = z.strictObject({
   channel: named(wellFormed.min(1), 255),
   /** `<channel>:<place>`. */
   address: named(wellFormed.min(1), 1024),
@@ -15,6 +15,16 @@ export const Binding = z.object({
 });
 export type Binding = z.infer<typeof Binding>;
 
+const Budget = z.strictObject({
+  usd_per_day: z.number().min(0).nullable(),
+  tokens_per_day: z.int().min(0).nullable(),
+  usd_per_person_per_day: z.number().min(0).nullable(),
+});
+export type Budget = z.infer<typeof Budget>;
+
+/** No limit at all. */
+export const NO_BUDGET: Budget = { usd_per_day: null, tokens_per_day: null, usd_per_person_per_day: null };
+
 const settings = {
   name: wellFormed.min(1).max(255),
   bot_id: wellFormed.min(1).max(255),
@@ -22,7 +32,7 @@ const settings = {
   aliases: z.array(wellFormed.min(1).max(64)).max(100),
   trigger: z.union([
     z.enum(["always", "mention", "sticky"]),
-    z.object({ pattern: wellFormed.min(1).max(1000) }),
+    z.strictObject({ pattern: wellFormed.min(1).max(1000) }),
   ]),
   sticky_s: z.int().min(0).max(604_800),
   allow: senders,
@@ -41,19 +51,18 @@ const settings = {
   edits: z.enum(["note", "rewrite", "keep"]),
   time_zone: wellFormed.refine(isTimeZone, "expected a time zone such as Europe/Copenhagen"),
   shell_allow: z.array(SenderOrPerson).max(1000),
-  budget: z.object({
-    usd_per_day: z.number().min(0).nullable().default(null),
-    tokens_per_day: z.int().min(0).nullable().default(null),
-    usd_per_person_per_day: z.number().min(0).nullable().default(null),
-  }),
+  budget: Budget,
   bindings: z.array(Binding).max(100),
 };
 
 export const Chat = z.object({ jid: z.string().min(1).max(255), ...settings });
 export type Chat = z.infer<typeof Chat>;
 
-/** What may be changed of a chat: everything but its name in the world. Unknown keys are mistakes, said so. */
-export const ChatPatch = z.strictObject(settings).partial();
+/**
+ * What may be changed of a chat: everything but its name in the world. Unknown keys are mistakes, said so. Of a budget,
+ * limits that are not given stay; null takes all of them away.
+ */
+export const ChatPatch = z.strictObject({ ...settings, budget: Budget.partial().nullable() }).partial();
 export type ChatPatch = z.infer<typeof ChatPatch>;
 
 const JID = z
@@ -92,9 +101,9 @@ export function chatWithDefaults(given: NewChat, assistantName: string, aliases:
     edits: "note",
     time_zone: "UTC",
     shell_allow: [],
-    budget: { usd_per_day: null, tokens_per_day: null, usd_per_person_per_day: null },
     bindings: [],
     ...withoutUndefined(given),
+    budget: { ...NO_BUDGET, ...withoutUndefined(given.budget ?? {}) },
     jid: given.jid,
   };
 }
