@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openDatabase } from "../../store/sqlite/driver.js";
+import { readAddress } from "./address.js";
 import { SettingError } from "./settings.js";
 
 /**
@@ -12,8 +13,10 @@ export function holdAlone(data: string): void {
     lock.exec("BEGIN EXCLUSIVE");
   } catch {
     lock.close();
+    const running = readAddress(data);
+    const where = running ? ` at ${running.url} (process ${running.pid})` : "";
     throw new SettingError(
-      `Another server is running on ${data}: stop it, or choose another folder with LONGHAND_DATA.`,
+      `Another server is running on ${data}${where}: stop it, or choose another folder with LONGHAND_DATA.`,
     );
   }
   held.push(lock);

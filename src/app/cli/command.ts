@@ -16,6 +16,8 @@ export type Command = {
   /** How its words are called in the help: `<id>`, `[words…]`. */
   takes: string;
   summary: string;
+  /** What it can be asked, line by line, where one summary does not say it. */
+  details?: string;
   options: Record<string, OptionSpec>;
   run(typed: Typed, out: (json: boolean) => Output): Promise<void>;
 };
@@ -50,24 +52,24 @@ export function readTyped(command: Command, argv: readonly string[]): Typed {
   }
 }
 
-/** `<id>` is one word, `[words…]` any number, nothing none. */
+/** `<id>` is one word, `[id]` one or none, `[words…]` any number, nothing none. */
 function checkWords({ name, takes }: Command, words: readonly string[]): void {
   const needed = takes.startsWith("<") ? 1 : 0;
-  const most = takes.includes("…") ? Number.POSITIVE_INFINITY : needed;
+  const most = takes.includes("…") ? Number.POSITIVE_INFINITY : takes === "" ? 0 : 1;
   if (words.length < needed) throw new CommandFailed(2, `${takes} is missing: longhand ${name} ${takes}`);
   if (words.length > most)
     throw new CommandFailed(2, `"${words[most]}" is one word too many. See: longhand ${name} --help`);
 }
 
 /** What a command does and takes, for people. */
-export function helpOf({ name, takes, summary, options }: Command): string {
+export function helpOf({ name, takes, summary, details, options }: Command): string {
   const lines = Object.entries({ ...options, ...EVERYWHERE }).map(([option, { short, value, help }]) => [
     `  ${short ? `-${short}, ` : ""}--${option}${value ? ` <${value}>` : ""}`,
     help,
   ]);
   const width = Math.max(...lines.map(([left = ""]) => left.length));
   const table = lines.map(([left = "", right = ""]) => `${left.padEnd(width)}  ${right}`).join("\n");
-  return `longhand ${[name, takes].filter(Boolean).join(" ")}\n\n${summary}.\n\n${table}`;
+  return `longhand ${[name, takes].filter(Boolean).join(" ")}\n\n${summary}.\n\n${details ? `${details}\n\n` : ""}${table}`;
 }
 
 /** All commands in a line each. */

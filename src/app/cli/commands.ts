@@ -1,6 +1,7 @@
 import type { Command, Typed } from "./command.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
+import { PEOPLE_HELP, people } from "./people.js";
 import { plain } from "./plain.js";
 
 const chat = { type: "string", value: "jid", help: "which chat (home)" } as const;
@@ -15,7 +16,11 @@ function asking(
     const { connect, explained } = await import("./connect.js");
     const connection = connect(process.env);
     await ask(connection, typed, output(typed.has("json"))).catch((error: unknown) => {
-      throw explained(error, connection);
+      throw explained(
+        error,
+        connection,
+        "chat" in definition.options ? chatOf(typed) : (typed.words[0] ?? ""),
+      );
     });
   };
   return { ...definition, run };
@@ -78,6 +83,7 @@ export const COMMANDS: readonly Command[] = [
       summary: "Read the conversation",
       options: {
         follow: { type: "boolean", short: "f", help: "go on as it is spoken" },
+        ids: { type: "boolean", help: "with each message's number and id" },
         count: { type: "string", short: "n", value: "count", help: "how many messages (50)" },
         chat,
       },
@@ -88,7 +94,11 @@ export const COMMANDS: readonly Command[] = [
       if (!Number.isInteger(count) || count < 1 || count > 500) {
         throw new CommandFailed(2, "--count takes a number from 1 to 500.");
       }
-      await log(connection, chatOf(typed), out, { count, follow: typed.has("follow") });
+      await log(connection, chatOf(typed), out, {
+        count,
+        follow: typed.has("follow"),
+        ids: typed.has("ids"),
+      });
     },
   ),
   asking(
@@ -133,12 +143,13 @@ export const COMMANDS: readonly Command[] = [
   asking(
     {
       name: "why",
-      takes: "<message>",
-      summary: "Why a message was answered, or why not",
+      takes: "[message]",
+      summary:
+        "Why a message was answered, or why not: by its id or its number (log --ids), or the last one said",
       options: { chat: { ...chat, help: "look in this chat only" } },
     },
     async (connection, typed, out) =>
-      (await import("./inspect.js")).why(connection, typed.words[0] ?? "", out, typed.text("chat")),
+      (await import("./inspect.js")).why(connection, typed.words[0], out, typed.text("chat")),
   ),
   asking({ name: "chats", takes: "", summary: "All chats", options: {} }, async ({ client }, _typed, out) => {
     const { chats } = await client.chats({ limit: 500 });
@@ -183,10 +194,10 @@ export const COMMANDS: readonly Command[] = [
       name: "people",
       takes: "[add, assign, unassign, link, remove…]",
       summary: "Who is who: one human behind several sender ids",
+      details: PEOPLE_HELP,
       options: { id: { type: "string", value: "id", help: "with add: a short name for settings" } },
     },
-    async (connection, typed, out) =>
-      (await import("./people.js")).people(connection, typed.words, out, { id: typed.text("id") }),
+    async (connection, typed, out) => people(connection, typed.words, out, { id: typed.text("id") }),
   ),
   asking(
     { name: "link", takes: "", summary: "A new one-time link to the page", options: {} },

@@ -3,9 +3,10 @@ import { userInfo } from "node:os";
 import { explainOutcome, type IngestAnswer, type MessageRow, whyNotAnswered } from "../../message/index.js";
 import type { Client } from "../client/index.js";
 import type { Connection } from "./connect.js";
+import { whatCalls } from "./inspect.js";
 import { CommandFailed, type Output } from "./output.js";
 import { plain } from "./plain.js";
-import { painter, transcriptLine } from "./transcript.js";
+import { numberedLine, painter, transcriptLine } from "./transcript.js";
 
 const WAIT_MS = 5 * 60_000;
 
@@ -36,15 +37,16 @@ export async function log(
   { client }: Connection,
   chat: string,
   out: Output,
-  options: { count: number; follow: boolean },
+  options: { count: number; follow: boolean; ids: boolean },
 ): Promise<void> {
   const paint = painter(out.colour);
+  const shown = options.ids ? numberedLine : transcriptLine;
   const showNewest = async (): Promise<number> => {
     const { messages } = await client.messages(chat, {
       before_seq: Number.MAX_SAFE_INTEGER,
       limit: options.count,
     });
-    for (const row of messages) out.result(row, transcriptLine(row, paint));
+    for (const row of messages) out.result(row, shown(row, paint));
     return messages.at(-1)?.seq ?? 0;
   };
   if (!options.follow) return void (await showNewest());
@@ -54,7 +56,7 @@ export async function log(
       if ((event.type !== "message" && event.type !== "host") || !event.message || event.message.seq <= last)
         continue;
       last = event.message.seq;
-      out.result(event.message, transcriptLine(event.message, paint));
+      out.result(event.message, shown(event.message, paint));
     }
   });
 }
@@ -122,8 +124,7 @@ async function readAnswer(events: Events, answer: IngestAnswer, out: Output): Pr
 /** Why nobody will answer, with what would help. */
 async function whyQuiet(client: Client, chat: string, { message_id, reason }: IngestAnswer): Promise<string> {
   if (reason !== "no trigger") return plain(explainOutcome(await client.outcome(chat, message_id)));
-  const { assistant_name } = await client.chat(chat);
-  return `Not answered: here the assistant answers when a message begins with @${assistant_name}.`;
+  return `Not answered: ${whatCalls(await client.chat(chat))}`;
 }
 
 /** What comes through a pipe, without the line end that every program puts there. */

@@ -1,5 +1,12 @@
-import { type Block, type Call, explainOutcome, type Outcome } from "../../message/index.js";
-import { ApiProblem } from "../client/index.js";
+import {
+  type Block,
+  type Call,
+  type Chat,
+  explainOutcome,
+  type Outcome,
+  senderKind,
+} from "../../message/index.js";
+import { ApiProblem, type Client } from "../client/index.js";
 import type { Connection } from "./connect.js";
 import { CommandFailed, columns, type Output } from "./output.js";
 import { plain } from "./plain.js";
@@ -58,28 +65,77 @@ export async function context({ client }: Connection, chat: string, out: Output)
   for (const { message_id, reason } of preview.left_out) out.line(`left out  ${message_id}  ${reason}`);
 }
 
-/** Why a message was answered, or why not. */
+/** Why a message was answered, or why not. Without an id: the last one that was said. */
 export async function why(
   { client }: Connection,
-  id: string,
+  asked: string | undefined,
   out: Output,
   chat: string | undefined,
 ): Promise<void> {
   const jids = chat ? [chat] : (await client.chats({ limit: 500 })).chats.map((known) => known.jid);
-  for (const jid of jids) {
-    const outcome = await client.outcome(jid, id).catch((error: unknown) => {
-      if (error instanceof ApiProblem && error.status === 404) return null;
-      throw error;
-    });
-    if (outcome) return out.result(outcome, explain(jid, outcome));
+  const found =
+    asked === undefined ? await lastSaid(client, chat ?? "home") : await said(client, jids, asked);
+  if (!found) {
+    const what =
+      asked === undefined
+        ? `Nothing was said in ${plain(chat ?? "home")} yet`
+        : `No inbound message ${plain(asked)} was found`;
+    throw new CommandFailed(4, `${what}. Ids are in: longhand log --ids`);
   }
-  throw new CommandFailed(4, `No inbound message ${id} was found. Ids are in: longhand log --json`);
+  const { jid, outcome } = found;
+  const hint = outcome.reason === "no trigger" ? whatCalls(await client.chat(jid)) : null;
+  out.result(outcome, explain(jid, outcome, hint));
 }
 
-function explain(chat: string, outcome: Outcome): string {
+type Said = { jid: string; outcome: Outcome };
+
+/** By its id in any of these chats; a number is looked for in the only one, or in home. */
+async function said(client: Client, jids: readonly string[], asked: string): Promise<Said | null> {
+  for (const jid of jids) {
+    const outcome = await outcomeOf(client, jid, asked);
+    if (outcome) return { jid, outcome };
+  }
+  const seq = /^#?(\d{1,15})$/.exec(asked)?.[1];
+  if (seq === undefined) return null;
+  const jid = jids.length === 1 ? (jids[0] ?? "home") : "home";
+  const { messages } = await client.messages(jid, { before_seq: Number(seq) + 1, limit: 1 });
+  const row = messages.find((message) => message.seq === Number(seq));
+  const outcome = row ? await outcomeOf(client, jid, row.id) : null;
+  return outcome && { jid, outcome };
+}
+
+/** The newest message that came in, looking back as far as a long turn may reach. */
+async function lastSaid(client: Client, jid: string): Promise<Said | null> {
+  const { messages } = await client.messages(jid, { before_seq: Number.MAX_SAFE_INTEGER, limit: 500 });
+  for (const row of messages.reverse()) {
+    const outcome = senderKind(row) === "person" ? await outcomeOf(client, jid, row.id) : null;
+    if (outcome) return { jid, outcome };
+  }
+  return null;
+}
+
+async function outcomeOf(client: Client, jid: string, id: string): Promise<Outcome | null> {
+  try {
+    return await client.outcome(jid, id);
+  } catch (error) {
+    // A chat that is none is said by its own name; any other 404 is a message that is not here.
+    if (error instanceof ApiProblem && error.status === 404 && error.detail !== "There is no such chat.")
+      return null;
+    throw error;
+  }
+}
+
+/** What would make the assistant of a chat answer. */
+export function whatCalls({ assistant_name, trigger }: Chat): string {
+  const name = `@${plain(assistant_name)}`;
+  const pattern = typeof trigger === "object" ? `, or matches ${plain(trigger.pattern)}` : "";
+  return `here the assistant answers when a message begins with ${name}${pattern} (the name counts only at the start).`;
+}
+
+function explain(chat: string, outcome: Outcome, hint: string | null): string {
   const lines = [
     `${outcome.outcome}: ${plain(outcome.reason)}`,
-    plain(explainOutcome(outcome)),
+    hint === null ? plain(explainOutcome(outcome)) : `It was not answered: ${hint}`,
     `chat  ${chat}`,
   ];
   lines.push(`trace ${outcome.trace_id}`);

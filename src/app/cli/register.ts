@@ -33,6 +33,13 @@ export async function addresses({ client }: Connection, out: Output): Promise<vo
 /** Registers a chat; of an address that knocked, with that address bound. */
 export async function register({ client }: Connection, typed: Typed, out: Output): Promise<void> {
   const [word = ""] = typed.words;
+  const address = typed.text("address");
+  if (address !== undefined && !/^[^:]+:./.test(address)) {
+    throw new CommandFailed(
+      2,
+      `--address is "${plain(address)}": expected <channel>:<place>, such as webhook:kitchen.`,
+    );
+  }
   const { addresses: knocked } = await client.addresses({ state: "unregistered", limit: 500 });
   const made = await client.registerChat(newChat(word, knocked, typed));
   const bound = made.bindings.map(({ address }) => plain(address)).join(", ");

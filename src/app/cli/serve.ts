@@ -6,6 +6,7 @@ import { createGateway, type Gateway, type Log, systemClock, Tokens } from "../.
 import { defaultModelName, resolveModel } from "../../provider/model.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
+import { leaveAddress, removeAddress } from "./address.js";
 import { containersFrom } from "./containers.js";
 import { mcpTools } from "./mcp.js";
 import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
@@ -15,6 +16,7 @@ import { version } from "./version.js";
 /** How long running turns may still take once we are asked to stop. */
 const GRACE_MS = 3000;
 const LOOK_FOR_TOOLS_MS = 60_000;
+const TOOLS_NAMED = 6;
 
 export type Serving = {
   env: Env;
@@ -68,7 +70,9 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   });
   await server.listen({ host: settings.host, port: settings.port });
   const address = addressOf(server, settings.host);
+  leaveWord(settings.data, address, log);
   const stop = once(async () => {
+    removeAddress(settings.data);
     await server.close();
     await gateway.stop(GRACE_MS);
     await mcp.close();
@@ -76,7 +80,25 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void stop().then(() => process.exit(0)));
-  process.stdout.write(welcome(address, await tokens.loginCode(), model, where));
+  process.stdout.write(
+    welcome({
+      address,
+      page: env.LONGHAND_URL?.replace(/\/+$/, "") || address,
+      code: await tokens.loginCode(),
+      model,
+      tools: mcp.tools.map(({ name }) => name),
+      data: where,
+    }),
+  );
+}
+
+/** Serving matters more than being found without LONGHAND_PORT: a folder that cannot be written to is only told of. */
+function leaveWord(data: string, address: string, log: Log): void {
+  try {
+    leaveAddress(data, address);
+  } catch (error) {
+    log("warn", "address.problem", { why: error instanceof Error ? error.message : String(error) });
+  }
 }
 
 /** Where we are: the name we were given, with the port we got. */
@@ -86,17 +108,34 @@ function addressOf(server: ReturnType<typeof createServer>, host: string): strin
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function welcome(address: string, code: string, model: { name: string; why: string }, data: string): string {
+type Welcome = {
+  address: string;
+  /** Where people reach the page: not our address where something stands between. */
+  page: string;
+  code: string;
+  model: { name: string; why: string };
+  tools: readonly string[];
+  data: string;
+};
+
+function welcome({ address, page, code, model, tools, data }: Welcome): string {
   const lines = [
     `Longhand is listening on ${address}`,
     "",
-    `  talk    ${address}/#code=${code}`,
+    `  talk    ${page}/#code=${code}`,
     "          (opens the page once; `npx longhand link` makes another)",
     `  model   ${model.name}: ${model.why}`,
+    ...(tools.length > 1 ? [`  tools   ${named(tools)}`] : []),
     `  data    ${data}`,
     "",
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** The first few by name, and how many more there are. */
+function named(tools: readonly string[]): string {
+  const shown = tools.slice(0, TOOLS_NAMED).join(", ");
+  return tools.length > TOOLS_NAMED ? `${shown} and ${tools.length - TOOLS_NAMED} more` : shown;
 }
 
 /** A channel starts when its secrets are there. */
