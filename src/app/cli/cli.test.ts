@@ -16,7 +16,7 @@ describe("the command line", () => {
   let server: ServerProcess;
   let elsewhere: string;
   beforeAll(async () => {
-    server = await ServerProcess.start();
+    server = await ServerProcess.start({ LONGHAND_SHELL: "none" });
     elsewhere = mkdtempSync(join(tmpdir(), "longhand-cli-"));
   });
   afterAll(async () => {
@@ -78,12 +78,24 @@ describe("the command line", () => {
     await run(["people", "unassign", "olivia", "bb:+45"]);
     expect((await run(["people"])).out).toBe("olivia  Olivia  slack:U1 web:olivia whatsapp:45\n");
     expect(JSON.parse((await run(["people", "--json"])).out)).toMatchObject({ id: "olivia", name: "Olivia" });
-    expect((await run(["people", "link", "olivia"])).out).toMatch(/^http.*\/#code=\S{20,}\n$/);
+    for (const word of ["olivia", "Olivia"]) {
+      const link = await run(["people", "link", word], {
+        LONGHAND_URL: `http://localhost:${server.port}/`,
+      });
+      expect(link.out).toMatch(/^http:\/\/localhost:\d+\/#code=\S{20,}\n$/);
+      expect(link.err).toContain("once, for a quarter of an hour");
+    }
+    await run(["people", "add", "Olivia"]);
+    const which = await run(["people", "link", "OLIVIA"]);
+    expect(which).toMatchObject({ code: 4, err: expect.stringContaining("olivia and olivia-2") });
+    expect((await run(["people", "--help"])).out).toContain("longhand people unassign <id> <sender ids…>");
     expect(await run(["people", "add", "Max", "slack:U1"])).toMatchObject({ code: 4 });
     expect(await run(["people", "assign", "olivia"])).toMatchObject({ code: 2 });
     expect(await run(["people", "dance"])).toMatchObject({ code: 2 });
     expect(await run(["people", "remove", "olivia"])).toMatchObject({ code: 0 });
-    expect(await run(["people", "link", "olivia"])).toMatchObject({ code: 4 });
+    expect(await run(["people", "remove", "olivia-2"])).toMatchObject({ code: 0 });
+    const nobody = await run(["people", "link", "olivia"]);
+    expect(nobody).toMatchObject({ code: 4, err: expect.stringContaining("no such person: olivia") });
   });
 
   it("takes an address in with one command, and changes a chat's settings", async () => {
@@ -108,6 +120,7 @@ describe("the command line", () => {
     const nobody = { LONGHAND_PORT: String(await freePort()) };
     const expected: [string[], Record<string, string>, number, string][] = [
       [["send", "hi"], nobody, 3, "No server answers"],
+      [["send", "hi"], nobody, 3, "LONGHAND_URL"],
       [["log", "-f"], nobody, 3, "No server answers"],
       [["send"], {}, 2, "Say something"],
       [["bogus"], {}, 2, "bogus"],
@@ -115,7 +128,12 @@ describe("the command line", () => {
       [["call", "nope"], {}, 4, "no such call"],
       [["log", "--count", "0"], {}, 2, "--count"],
       [["log", "--colour"], {}, 2, "--colour"],
-      [["send", "--chat", "nowhere", "hi"], {}, 4, "no such chat"],
+      [["send", "--chat", "nowhere", "hi"], {}, 4, "no such chat: nowhere"],
+      [["settings", "nowhere"], {}, 4, "no such chat: nowhere"],
+      [["why", "--chat", "nowhere"], {}, 4, "no such chat: nowhere"],
+      [["why", "999"], {}, 4, "999"],
+      [["register", "k2", "--address", "kitchen2"], {}, 2, "such as webhook:kitchen"],
+      [["start"], { LONGHAND_DATA: server.data }, 2, `at ${server.baseUrl} (process `],
       [["chats"], { LONGHAND_URL: "127.0.0.1:1" }, 2, "LONGHAND_URL"],
       [["start"], { LONGHAND_MODEL: "foo" }, 2, "names no model"],
       [["start"], { LONGHAND_HOST: "0.0.0.0", LONGHAND_TOKEN: "" }, 2, "LONGHAND_TOKEN"],
@@ -131,6 +149,56 @@ describe("the command line", () => {
     await run(["register", "quiet"]);
     const unanswered = await run(["send", "--chat", "quiet", "hello"]);
     expect(unanswered).toMatchObject({ code: 4, err: expect.stringContaining("@Longhand") });
+    const why = await run(["why", "--chat", "quiet"]);
+    expect(why.out).toMatch(/^ambient: no trigger\n.*begins with @Longhand.*only at the start/);
+  });
+
+  it("shows all that a command printed, and of a long list how much more there is", async () => {
+    await run(["settings", "home", 'shell_allow=["tui-user"]']);
+    expect((await run(["send", "!seq 1 3"])).out).toMatch(/✅ 1\n +2\n +3\n$/);
+    expect((await run(["send", "!seq 1 50"])).out).toMatch(/ 40\n +\(10 more lines\)\n$/);
+  });
+
+  it("explains the last message said, or one by its number", async () => {
+    await run(["register", "asked", "--trigger", "always"]);
+    expect((await run(["why", "--chat", "asked"])).err).toContain("Nothing was said in asked yet");
+    await run(["send", "--chat", "asked", "one"]);
+    await run(["send", "--chat", "asked", "two"]);
+    const rows = await server.messages("asked");
+    const [one, two] = ["one", "two"].map((content) => rows.find((row) => row.content === content));
+    expect((await run(["log", "--chat", "asked", "--ids"])).out).toContain(`#${two?.seq} ${two?.id}\n`);
+    const asked = async (...words: string[]) =>
+      JSON.parse((await run(["why", "--chat", "asked", "--json", ...words])).out).message_id;
+    expect([await asked(), await asked(`${one?.seq}`), await asked(`#${two?.seq}`)]).toEqual([
+      two?.id,
+      one?.id,
+      two?.id,
+    ]);
+  });
+
+  it("finds the server of a folder on whatever port it is, and only while it is there", async () => {
+    const other = await ServerProcess.start({ LONGHAND_URL: "http://home.example/" });
+    const file = join(other.data, "address");
+    const here = { LONGHAND_PORT: "", LONGHAND_DATA: other.data };
+    expect(other.printed).toContain("talk    http://home.example/#code=");
+    expect((await run(["link"], here)).out).toContain(`${other.baseUrl}/#code=`);
+    await other.down("SIGTERM");
+    expect(existsSync(file)).toBe(false);
+    await other.up();
+    expect(existsSync(file)).toBe(true);
+    await other.down("SIGKILL");
+    expect(existsSync(file)).toBe(true);
+    // The port of a server that was killed may be anybody's by now.
+    let asked = false;
+    const stranger = createServer((_, response) => {
+      asked = true;
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => stranger.listen(other.port, "127.0.0.1", resolve));
+    await run(["link"], here);
+    stranger.close();
+    expect(asked).toBe(false);
+    await other.dispose();
   });
 
   it("hands this folder's token to nobody else, and makes none of its own", async () => {

@@ -24,7 +24,7 @@ export class SettingError extends Error {
 
 /** Settings from the environment, and from a `.env` file beside us when there is one. */
 export function readSettings(env: Env): Settings {
-  const port = env.LONGHAND_PORT ?? "7483";
+  const port = env.LONGHAND_PORT || "7483";
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
     throw new SettingError(`LONGHAND_PORT is "${port}": set it to a number from 0 to 65535, such as 7483.`);
   }
