@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { ServerProcess } from "../../testing/serverProcess.js";
 import { mcpTools } from "./mcp.js";
 
 const folder = mkdtempSync(join(tmpdir(), "longhand-mcp-"));
@@ -42,6 +43,17 @@ describe("LONGHAND_MCP", () => {
     expect(names.slice(0, 2)).toEqual(["clock", "files__echo"]);
     expect(mcp.problems[0]).toBe("mcpServers.other: set NOT_SET in the environment, which it names");
     expect(logged).toContain(`mcp.problem ${mcp.problems[0]}`);
+  });
+
+  it("is seen to work: the server names its tools when it starts", async () => {
+    const LONGHAND_MCP = file("start.json", {
+      mcpServers: { files: { command: process.execPath, args: [HOSTILE] } },
+    });
+    const [plain, server] = [await ServerProcess.start(), await ServerProcess.start({ LONGHAND_MCP })];
+    const printed = [plain.printed, server.printed];
+    await Promise.all([plain.dispose(), server.dispose()]);
+    expect(printed[0]).not.toContain("  tools ");
+    expect(printed[1]).toMatch(/^ {2}tools {3}clock, files__echo, .* and \d+ more$/m);
   });
 
   it("leaves the built-in tools alone when it is not set", async () => {
