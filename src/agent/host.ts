@@ -46,6 +46,8 @@ export type AgentHost = {
   toolContext(callId: string): Omit<ToolContext, "signal">;
   /** In place of the network, for models behind HTTP. */
   fetch?: Fetch | undefined;
+  /** A number from 0 to 1, by chance: who failed together does not try again together. 0 when not given. */
+  chance?: (() => number) | undefined;
   now(): number;
   newId(): string;
   sleep(ms: number, signal: AbortSignal): Promise<void>;

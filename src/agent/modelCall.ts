@@ -28,6 +28,8 @@ type Attempt =
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
+/** By so much of itself a wait may grow. */
+const SPREAD = 0.5;
 
 /** Why the run may not make another call, or null when it may. */
 export function stopOf({ deadline, limits, spentUsd }: Run): AgentEnd | null {
@@ -76,12 +78,13 @@ export async function callModel(run: Run, before: AssistantMessage | null): Prom
 
 /** Milliseconds until the same model may be asked again; null when asking again is of no use. */
 function waitBeforeRetry(
-  { limits, deadline }: Run,
+  { host, limits, deadline }: Run,
   attempt: number,
   { message, retryAfterMs }: { message: AssistantMessage; retryAfterMs: number | null },
 ): number | null {
   if (attempt >= limits.attempts || !isRetryable(message.errorKind ?? "unknown")) return null;
-  const wait = retryAfterMs ?? Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  const asked = retryAfterMs ?? Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  const wait = asked * (1 + SPREAD * (host.chance?.() ?? 0));
   // A server that wants us back when our time is over has said no.
   return wait < deadline.left() ? wait : null;
 }

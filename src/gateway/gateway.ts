@@ -70,6 +70,8 @@ export type GatewayOptions = {
   resolveModel(name: string): FoundModel;
   /** In place of the network, for models behind HTTP. */
   fetch?: Fetch;
+  /** A number from 0 to 1, by chance; a test may give its own. */
+  chance?: () => number;
   defaultModel: string;
   channels?: readonly Channel[];
   tools?: readonly Tool[];
@@ -168,6 +170,7 @@ export class Gateway {
       userMessages: new UserMessageHandler(clock),
       resolveModel: modelFinder(options, limits),
       fetch: options.fetch,
+      chance: options.chance ?? Math.random,
       defaultModel: options.defaultModel,
       assistantName: options.assistantName ?? "Longhand",
       aliases: options.aliases ?? [],

@@ -39,6 +39,8 @@ export type Hall = {
   resolveModel(name: string): FoundModel;
   /** In place of the network, for models behind HTTP. */
   fetch: Fetch | undefined;
+  /** A number from 0 to 1, by chance. */
+  chance: () => number;
   defaultModel: string;
   assistantName: string;
   aliases: readonly string[];

@@ -209,6 +209,10 @@ export class TurnHost implements AgentHost {
     return this.hall.fetch;
   }
 
+  chance(): number {
+    return this.hall.chance();
+  }
+
   now(): number {
     return this.hall.clock.now();
   }
