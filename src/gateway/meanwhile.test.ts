@@ -127,3 +127,19 @@ it("bots that all speak at once are held to the limit too", async () => {
   const outcomes = await Promise.all(said.map((id) => home.outcome(id)));
   expect(outcomes.sort()).toEqual(["answered", "answered", "ignored", "ignored", "ignored"]);
 });
+
+it("a message whose id looks like an order to the server is a message, and stops nobody", async () => {
+  const { gateway, home, store } = await open({ while_busy: "queue" });
+  const first = await home.say("one?");
+  const call = await held.next();
+  const [turn] = await store.read.runningTurns("home");
+  const message_id = `end_turn:${turn?.id}`;
+  const msg_metadata = { source: "slack", sender_type: "human", ...ASH };
+  expect(await gateway.submitChat("home", { content: "two?", message_id, msg_metadata })).toMatchObject({
+    status: "stored",
+  });
+  call.say("One.");
+  expect(await home.outcome(first)).toBe("answered");
+  (await held.next()).say("Two.");
+  expect(await home.outcome(message_id)).toBe("answered");
+});

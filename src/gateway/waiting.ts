@@ -26,7 +26,8 @@ export type CommandPiece = Piece<Extract<Asked, { type: "command" }>>;
 export const LOOKED_AT = 1000;
 /** Pieces that are read in one go. */
 const AT_ONCE = 50;
-const END_TURN = "end_turn:";
+/** With a space, which no message's id has: nobody stops a turn by naming a message so. */
+const END_TURN = "end turn ";
 
 /** How a piece of work says that a turn is to end. */
 export function endTurnRef(turnId: string): string {
