@@ -11,6 +11,7 @@ import {
   Usage,
   usageOfCall,
 } from "../message/index.js";
+import { isRecord } from "../message/json.js";
 import type { Fact, NewMessage, PartialPart, Turn, TurnStatus } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
@@ -132,10 +133,6 @@ const UNPLACED = {
   timestamp: "",
   message_type: "tool_result",
 } as const;
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * The facts that end a turn nobody goes on with: it, and its calls, must not look as if they still ran. With the name of

@@ -1,9 +1,6 @@
 /// <reference lib="es2024.string" />
 
-/** Is it an object with named fields: no list, not null? */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isRecord } from "../message/json.js";
 
 /** The value of a JSON text; undefined, which no JSON is, when it cannot be read. */
 export function parseJson(text: string): unknown {
