@@ -1,39 +1,20 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { held, openHome, useHeldModel } from "../testing/heldHome.js";
+import { describe, expect, it } from "vitest";
 import type { Channel, OutgoingMessage } from "../channel/channel.js";
 import { model } from "../provider/index.js";
 import { openMemory } from "../store/memory.js";
-import { type HeldModel, startHeldModel } from "../testing/heldModel.js";
 import { ASH, OLIVIA, Talk, until } from "../testing/talk.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+import type { GatewayOptions } from "./gateway.js";
 
-let held: HeldModel;
-const gateways: Gateway[] = [];
-beforeEach(async () => {
-  held = await startHeldModel();
-});
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop(0)));
-  await held.close();
-  expect(held.broken, "the model's API refuses such requests").toEqual([]);
-});
-
-async function open(settings: Record<string, unknown> = {}, options: Partial<GatewayOptions> = {}) {
-  const store = options.store ?? openMemory();
-  const gateway = createGateway({
-    store,
+useHeldModel();
+const open = (settings: Record<string, unknown> = {}, options: Partial<GatewayOptions> = {}) =>
+  openHome(settings, {
     resolveModel: (name) =>
       name.startsWith("no")
         ? { ok: false, why: `there is no model ${name}` }
         : { ok: true, model: model({ api: "openai-chat", id: name, baseUrl: held.baseUrl }) },
-    defaultModel: "main",
-    limits: { leaseMs: 2000 },
     ...options,
   });
-  gateways.push(gateway);
-  await gateway.start();
-  await gateway.changeChat("home", settings);
-  return { gateway, store, home: new Talk(gateway, "home") };
-}
 
 /** A channel that keeps what is sent there. */
 function slackRoom() {

@@ -1,39 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { model } from "../provider/index.js";
-import { openMemory } from "../store/memory.js";
-import { type HeldModel, startHeldModel } from "../testing/heldModel.js";
+import { held, openHome, useHeldModel } from "../testing/heldHome.js";
+import { describe, expect, it } from "vitest";
 import { heldTool } from "../testing/heldTool.js";
-import { ASH, Talk } from "../testing/talk.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+import { ASH } from "../testing/talk.js";
+import type { GatewayOptions } from "./gateway.js";
 
-let held: HeldModel;
-const gateways: Gateway[] = [];
-beforeEach(async () => {
-  held = await startHeldModel();
-});
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop(0)));
-  await held.close();
-  expect(held.broken, "the model's API refuses such requests").toEqual([]);
-});
-
-async function open(settings: Record<string, unknown>, options: Partial<GatewayOptions> = {}) {
-  const store = options.store ?? openMemory();
-  const gateway = createGateway({
-    store,
-    resolveModel: (name) => ({
-      ok: true,
-      model: model({ api: "openai-chat", id: name, baseUrl: held.baseUrl }),
-    }),
-    defaultModel: "main",
-    holder: "the same",
-    ...options,
-  });
-  gateways.push(gateway);
-  await gateway.start();
-  await gateway.changeChat("home", settings);
-  return { gateway, store, home: new Talk(gateway, "home") };
-}
+useHeldModel();
+const open = (settings: Record<string, unknown>, options: Partial<GatewayOptions> = {}) =>
+  openHome(settings, { holder: "the same", limits: {}, ...options });
 
 describe("what changes while a message waits", () => {
   it("somebody who may not run the assistant any more is neither answered nor read later", async () => {

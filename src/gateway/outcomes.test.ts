@@ -1,43 +1,16 @@
+import { gateways, held, openHome, useHeldModel } from "../testing/heldHome.js";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { model } from "../provider/index.js";
+import { describe, expect, it } from "vitest";
 import { openMemory } from "../store/memory.js";
 import { openSqlite } from "../store/sqlite.js";
-import { type HeldModel, startHeldModel } from "../testing/heldModel.js";
 import { ASH, Talk, until } from "../testing/talk.js";
 import { systemClock } from "./clock.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+import type { GatewayOptions } from "./gateway.js";
 
-let held: HeldModel;
-const gateways: Gateway[] = [];
-beforeEach(async () => {
-  held = await startHeldModel();
-});
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop(0)));
-  await held.close();
-  expect(held.broken, "the model's API refuses such requests").toEqual([]);
-});
-
-async function open(settings: Record<string, unknown> = {}, options: Partial<GatewayOptions> = {}) {
-  const store = options.store ?? openMemory();
-  const gateway = createGateway({
-    store,
-    resolveModel: (name) => ({
-      ok: true,
-      model: model({ api: "openai-chat", id: name, baseUrl: held.baseUrl }),
-    }),
-    defaultModel: "main",
-    limits: { leaseMs: 2000 },
-    ...options,
-  });
-  gateways.push(gateway);
-  await gateway.start();
-  await gateway.changeChat("home", settings);
-  return { gateway, store, home: new Talk(gateway, "home") };
-}
+useHeldModel();
+const open = openHome;
 
 describe("what waited too long", () => {
   it("is not answered late: it expired, and the next message is answered", async () => {
