@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "app/server": ["message", "gateway"],
   "app/client": ["message"],
   "app/web": ["message", "app/client"],
-  testing: ["message", "context", "provider", "agent"],
+  testing: ["message", "context", "provider", "agent", "gateway", "store/memory"],
   "app/cli": [
     "message",
     "provider",
