@@ -13,6 +13,13 @@ export const AttachmentRow = z.object({
   reason: z.string().nullable(),
   /** Where it is to be fetched from, when it came as a URL. */
   url: z.string().nullable(),
+  /**
+   * The bytes a model gets of it: the file itself, or a picture made smaller. Settled by the turn that takes the message;
+   * absent until then.
+   */
+  seen_sha256: z.string().optional(),
+  /** What is said in it, where it was transcribed. */
+  transcript: z.string().optional(),
 });
 export type AttachmentRow = z.infer<typeof AttachmentRow>;
 

@@ -40,8 +40,11 @@ export type Store = {
   /** Told after something new became durable, here or in another process: look again. Returns how to stop. */
   subscribe(listener: (news: News) => void): () => void;
   read: StoreReads;
-  /** Are writes and claims done in the order in which they are asked for, so that a claim finds what was just written? */
-  inOrder?: boolean;
+  /**
+   * There only where writes and claims are done in the order in which they are asked for, so that a claim finds what was
+   * asked to be written before it: how many were asked for so far.
+   */
+  inOrder?(): number;
   close(): Promise<void>;
 };
 
@@ -106,6 +109,7 @@ export type Fact =
       message_id: string;
       index: number;
       attachment: AttachmentRow;
+      /** Those of its `seen_sha256`, where it has one; of its `sha256` otherwise. Null: they are there already, or nowhere. */
       bytes: Uint8Array | null;
     }
   | { type: "work"; work: Work }
@@ -226,8 +230,11 @@ export type Settlement = {
   facts: Fact[];
 };
 
-/** `work`: kinds that have new work. `events`: the log grew. `settings`: chats, people or tokens changed. */
-export type News = { work: WorkKind[]; events: boolean; settings: boolean };
+/**
+ * `work`: kinds that have new work. `events`: the log grew. `settings`: chats, people or tokens changed. `order`: which of
+ * the writes it comes from, by the count of `inOrder`.
+ */
+export type News = { work: WorkKind[]; events: boolean; settings: boolean; order?: number };
 
 export type TurnStatus = "running" | "ended" | "failed" | "stopped" | "superseded";
 export type Turn = {

@@ -309,6 +309,30 @@ export const messages: Check[] = [
       assert.deepEqual((await store.read.message(CHAT, "m1"))?.attachments, [FILE, fetched]);
       assert.equal((await store.read.attachmentBytes("beef"))?.length, 0);
       assert.equal(await store.read.attachmentBytes("none"), null);
+      const small = { ...FILE, seen_sha256: "5ma11" };
+      const heard = {
+        ...fetched,
+        state: "transcribed" as const,
+        transcript: "it's ö\nfine",
+        seen_sha256: "beef",
+      };
+      await kept(store, [
+        {
+          type: "attachment",
+          chat_jid: CHAT,
+          message_id: "m1",
+          index: 0,
+          attachment: small,
+          bytes: new Uint8Array([7]),
+        },
+        { type: "attachment", chat_jid: CHAT, message_id: "m1", index: 1, attachment: heard, bytes: null },
+      ]);
+      assert.deepEqual((await store.read.message(CHAT, "m1"))?.attachments, [small, heard]);
+      assert.deepEqual(
+        Uint8Array.from((await store.read.attachmentBytes("5ma11")) ?? []),
+        new Uint8Array([7]),
+      );
+      assert.deepEqual(Uint8Array.from((await store.read.attachmentBytes("f00d")) ?? []), bytes);
       const lost = await store.commit({
         facts: [
           { type: "attachment", chat_jid: CHAT, message_id: "m9", index: 0, attachment: FILE, bytes: null },

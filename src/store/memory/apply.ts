@@ -250,7 +250,7 @@ function attach({ state, journal }: Context, fact: Of<"attachment">): Refusal | 
   const attachments = new Map(room.attachments.get(fact.message_id));
   attachments.set(fact.index, { ...fact.attachment });
   journal.set(room.attachments, fact.message_id, attachments);
-  const { sha256 } = fact.attachment;
+  const sha256 = fact.attachment.seen_sha256 ?? fact.attachment.sha256;
   if (fact.bytes && sha256 !== null && !state.bytes.has(sha256)) {
     journal.set(state.bytes, sha256, fact.bytes.slice());
   }

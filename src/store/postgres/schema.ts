@@ -340,6 +340,12 @@ CREATE TABLE login_codes (sha256 TEXT PRIMARY KEY, person_id TEXT, expires_at BI
 DROP FUNCTION IF EXISTS longhand_about_message(jsonb, bytea);
 `;
 
+/** Since the third: what models get of an attachment. */
+const SEEN_ATTACHMENTS = `
+ALTER TABLE attachments ADD COLUMN seen_sha256 TEXT;
+ALTER TABLE attachments ADD COLUMN transcript TEXT;
+`;
+
 /** All of them, as they are now: the newest step puts them in the place of earlier ones. */
 const FUNCTIONS = [
   WRITE_FUNCTIONS,
@@ -360,7 +366,8 @@ const FUNCTIONS = [
  */
 export const MIGRATIONS: readonly string[] = [
   inByteOrder(TABLES),
-  [inByteOrder(PEOPLE_AND_CODES), FUNCTIONS].join("\n"),
+  inByteOrder(PEOPLE_AND_CODES),
+  [inByteOrder(SEEN_ATTACHMENTS), FUNCTIONS].join("\n"),
 ];
 
 /** Texts are compared by their bytes, as SQLite compares them. */

@@ -23,6 +23,8 @@ export function attachmentOf(row: Row): AttachmentRow {
     state: oneOf(ATTACHMENT_STATES, row.state),
     reason: textOrNull(row.reason),
     url: textOrNull(row.url),
+    ...(row.seen_sha256 === null ? {} : { seen_sha256: text(row.seen_sha256) }),
+    ...(row.transcript === null ? {} : { transcript: text(row.transcript) }),
   };
 }
 

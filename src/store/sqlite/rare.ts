@@ -111,12 +111,16 @@ function attach(prepare: Prepare, fact: Of<"attachment">): Refusal | null {
   );
   if (changes === 0) return conflict(`there is no message ${fact.message_id}`);
   const { name, mime_type, size, sha256, state, reason, url } = fact.attachment;
+  const { seen_sha256 = null, transcript = null } = fact.attachment;
+  const about = [name, mime_type, size, sha256, state, reason, url, seen_sha256, transcript];
   prepare(
-    `INSERT OR REPLACE INTO attachments (chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(fact.chat_jid, fact.message_id, fact.index, name, mime_type, size, sha256, state, reason, url);
-  if (fact.bytes && sha256 !== null) {
-    prepare("INSERT OR IGNORE INTO attachment_bytes (sha256, bytes) VALUES (?, ?)").run(sha256, fact.bytes);
+    `INSERT OR REPLACE INTO attachments (chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url,
+       seen_sha256, transcript)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(fact.chat_jid, fact.message_id, fact.index, ...about);
+  const hash = seen_sha256 ?? sha256;
+  if (fact.bytes && hash !== null) {
+    prepare("INSERT OR IGNORE INTO attachment_bytes (sha256, bytes) VALUES (?, ?)").run(hash, fact.bytes);
   }
   return null;
 }

@@ -339,4 +339,8 @@ CREATE TABLE login_codes (
   expires_at INTEGER NOT NULL /* milliseconds */
 ) STRICT, WITHOUT ROWID;
 `,
+  `
+ALTER TABLE attachments ADD COLUMN seen_sha256 TEXT /* the bytes a model gets of it; null: no turn took it yet */;
+ALTER TABLE attachments ADD COLUMN transcript TEXT;
+`,
 ];

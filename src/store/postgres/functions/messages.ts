@@ -81,15 +81,17 @@ BEGIN
       IF m.attached = 0 THEN
         UPDATE messages SET attached = 1 WHERE chat_jid || '' = m.chat_jid AND id = m.id;
       END IF;
-      INSERT INTO attachments (chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url)
-        SELECT chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url
+      INSERT INTO attachments (chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url,
+          seen_sha256, transcript)
+        SELECT chat_jid, message_id, position, name, mime_type, size, sha256, state, reason, url, seen_sha256, transcript
         FROM jsonb_populate_record(NULL::attachments, f)
         ON CONFLICT (chat_jid, message_id, position) DO UPDATE SET name = excluded.name,
           mime_type = excluded.mime_type, size = excluded.size, sha256 = excluded.sha256,
-          state = excluded.state, reason = excluded.reason, url = excluded.url;
-      IF f ? 'at' AND f->>'sha256' IS NOT NULL THEN
+          state = excluded.state, reason = excluded.reason, url = excluded.url,
+          seen_sha256 = excluded.seen_sha256, transcript = excluded.transcript;
+      IF f ? 'at' AND coalesce(f->>'seen_sha256', f->>'sha256') IS NOT NULL THEN
         INSERT INTO attachment_bytes (sha256, bytes)
-          VALUES (f->>'sha256', substring(bytes FROM (f->>'at')::int + 1 FOR (f->>'length')::int))
+          VALUES (coalesce(f->>'seen_sha256', f->>'sha256'), substring(bytes FROM (f->>'at')::int + 1 FOR (f->>'length')::int))
           ON CONFLICT DO NOTHING;
       END IF;
   END CASE;
