@@ -104,6 +104,7 @@ const usage = z
     cacheReadTokens: count,
     cacheWriteTokens: count,
     reasoningTokens: count.optional(),
+    longCacheWriteTokens: count.optional(),
     cost: cost.nullable(),
   })
   .transform(withoutUndefined);

@@ -23,6 +23,8 @@ export type Usage = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   reasoningTokens?: number;
+  /** Of the cache writes, those that are kept for an hour and cost more. */
+  longCacheWriteTokens?: number;
   /** null when the model's price is unknown: unknown is not free. */
   cost: Cost | null;
 };
@@ -40,18 +42,27 @@ export const Usage = {
     usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
   /** The sum of two; its cost is unknown as soon as one that used tokens is of unknown cost. */
   add: (a: Usage, b: Usage): Usage => {
-    const reasoning = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0);
-    const hasReasoning = a.reasoningTokens !== undefined || b.reasoningTokens !== undefined;
     return {
       inputTokens: a.inputTokens + b.inputTokens,
       outputTokens: a.outputTokens + b.outputTokens,
       cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
       cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-      ...(hasReasoning ? { reasoningTokens: reasoning } : {}),
+      ...sumOfParts(a, b, "reasoningTokens"),
+      ...sumOfParts(a, b, "longCacheWriteTokens"),
       cost: sumOfCosts(a, b),
     };
   },
 };
+
+/** A part of a class that not every API tells. */
+function sumOfParts(
+  a: Usage,
+  b: Usage,
+  part: "reasoningTokens" | "longCacheWriteTokens",
+): Partial<Pick<Usage, typeof part>> {
+  if (a[part] === undefined && b[part] === undefined) return {};
+  return { [part]: (a[part] ?? 0) + (b[part] ?? 0) };
+}
 
 /** Nothing used costs nothing, whatever the price: a sum may start from `Usage.none()`. */
 function sumOfCosts(a: Usage, b: Usage): Cost | null {

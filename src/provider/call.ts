@@ -46,8 +46,9 @@ export async function* send(
   options: CallOptions = {},
 ): AsyncGenerator<ModelEvent, void> {
   const codec = codecOf(model.api);
+  const network = { fetch: options.fetch, now: options.now ?? Date.now };
   const open = await exchange(encoded, {
-    fetch: options.fetch ?? codec.transport?.(model) ?? globalThis.fetch,
+    fetch: codec.transport?.(model, network) ?? options.fetch ?? globalThis.fetch,
     signal: options.signal,
     timeouts: { ...TIMEOUTS, ...options.timeouts },
     timer: options.timer ?? systemTimer,
@@ -86,7 +87,8 @@ async function* receive(codec: Codec, model: Model, open: Exchange): AsyncGenera
 
 function firstCharacter(chunks: readonly Uint8Array[]): string {
   for (const chunk of chunks) {
-    const found = chunk.find((byte) => byte > 32);
+    // A frame of a binary stream begins with a zero; what is read as text never does.
+    const found = chunk.find((byte) => byte > 32 || byte === 0);
     if (found !== undefined) return String.fromCharCode(found);
   }
   return "";
@@ -98,7 +100,7 @@ async function* receiveStream(
   open: Exchange,
   early: readonly Uint8Array[],
 ): AsyncGenerator<ModelEvent, Decoded> {
-  const reader = sseReader();
+  const reader = (await codec.reader?.()) ?? sseReader();
   const decoder = codec.decoder(model);
   let characters = 0;
   for await (const chunk of both(early, open.bytes)) {
@@ -130,7 +132,8 @@ async function* receiveWhole(
 ): AsyncGenerator<ModelEvent, Decoded> {
   const chunks = [...early];
   for await (const chunk of open.bytes) chunks.push(chunk);
-  const decoded = codec.decodeWhole(model, open.status, new TextDecoder().decode(Buffer.concat(chunks)));
+  const body = new TextDecoder().decode(Buffer.concat(chunks));
+  const decoded = codec.decodeWhole(model, open.status, body, open.headers);
   for (const [part, content] of decoded.contents.entries()) {
     if (content.type !== "tool_call") yield { type: content.type, part, delta: content.content };
   }
@@ -213,18 +216,22 @@ const MAX_ERROR = 2000;
 
 function stamped(decoded: Decoded, model: Model, options: CallOptions): AssistantMessage {
   const { contents, error, retryAfterMs: _, ...envelope } = decoded;
-  return AssistantMessage.of(contents, {
+  const message = AssistantMessage.of(contents, {
     ...envelope,
-    usage: priced(decoded.usage, model.price),
-    ...(error === undefined ? {} : { error: clip(withoutKey(error, model.apiKey), MAX_ERROR) }),
+    ...(error === undefined ? {} : { error: clip(withoutSecrets(error, model), MAX_ERROR) }),
     id: freshId(options),
     ...(options.now ? { timestamp: options.now() } : {}),
   });
+  return { ...message, usage: priced(message.usage, model.price, message.timestamp) };
 }
 
 /** Servers echo what they were sent. What is shorter than four characters keeps no secret. */
-function withoutKey(text: string, apiKey: string | null): string {
-  return apiKey !== null && apiKey.length >= 4 ? text.replaceAll(apiKey, "[key]") : text;
+function withoutSecrets(text: string, { apiKey, signing }: Model): string {
+  const secrets = [apiKey, signing?.secretAccessKey, signing?.sessionToken, signing?.accessKeyId];
+  return secrets.reduce<string>(
+    (rest, secret) => (secret && secret.length >= 4 ? rest.replaceAll(secret, "[key]") : rest),
+    text,
+  );
 }
 
 function* callEvents(message: AssistantMessage): Generator<ModelEvent, void> {

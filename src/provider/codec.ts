@@ -7,6 +7,7 @@ import type {
   Source,
   SystemPart,
 } from "../message/index.js";
+import type { SseReader } from "./sse.js";
 
 /** A tool as a model is told about it. */
 export type ToolDefinition = { name: string; description: string; parameters: Record<string, unknown> };
@@ -49,7 +50,15 @@ export type EncodedRequest = {
   follows?: boolean;
 };
 
-export const APIS = ["openai-chat", "anthropic", "openai-responses", "gemini", "demo", "container"] as const;
+export const APIS = [
+  "openai-chat",
+  "anthropic",
+  "openai-responses",
+  "gemini",
+  "bedrock",
+  "demo",
+  "container",
+] as const;
 export type Api = (typeof APIS)[number];
 
 /** A model one can call: an API, where it lives, and the model's id there. */
@@ -60,8 +69,12 @@ export type Model = {
   id: string;
   baseUrl: string;
   apiKey: string | null;
+  /** For an API whose requests are signed rather than sent with a key. As secret as a key. */
+  signing?: Signing;
   /** How many tokens fit, when known: some servers cut a longer request silently and report success. */
   window: number | null;
+  /** The longest answer in tokens, when known. */
+  maxOutput?: number | null;
   /** What this server does differently from the API it imitates. */
   quirks: Quirks;
   /** What it costs; null when that is not known. */
@@ -72,8 +85,48 @@ export type Model = {
   outside?: { steps: number; timeMs: number; idleMs: number; model: string | null };
 };
 
+/** What AWS knows a caller by; no part of it but the region ever leaves. */
+export type Signing = {
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** For keys that hold for some hours only. */
+  sessionToken: string | null;
+};
+
 /** US dollars for a million tokens of each class. */
-export type Price = { input: number; output: number; cacheRead: number; cacheWrite: number };
+export type Rates = {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** What is kept in the cache for an hour; like any cache write where nothing is said. */
+  longCacheWrite?: number;
+};
+
+/** What a model costs: other rates may hold for a long request, from a date on, or at some hours of the day. */
+export type Price = Rates & {
+  /** For requests of more tokens than these, the largest that is exceeded. */
+  above?: readonly (Rates & { tokens: number })[];
+  /** Instead of all the rest; of several that hold, the last. */
+  when?: readonly (PriceTime & { price: Price })[];
+};
+
+/** From a moment on (milliseconds), or in these hours of each day (seconds since midnight, UTC; may pass midnight). */
+export type PriceTime = { from: number } | { hours: readonly [start: number, end: number] };
+
+/** What is known about a model. Null: nobody said. */
+export type ModelFacts = {
+  window: number | null;
+  maxOutput: number | null;
+  /** What it takes beside text. */
+  images: boolean | null;
+  audio: boolean | null;
+  pdf: boolean | null;
+  thinking: boolean | null;
+  tools: boolean | null;
+  price: Price | null;
+};
 
 /** How servers that speak one API differ, as data. */
 export type Quirks = {
@@ -109,14 +162,23 @@ export type ModelEvent =
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** What a transport works with. */
+export type Network = {
+  /** What was given in place of the network, if anything. */
+  fetch: Fetch | undefined;
+  now: () => number;
+};
+
 /** One API: how a request is spelled, and how its stream reads. Pure: no clock, no network. */
 export type Codec = {
   encode(model: Model, request: ModelRequest): EncodedRequest;
   decoder(model: Model): StreamDecoder;
   /** An answer that is not a stream: an HTTP error, or a server that ignored `stream`. */
-  decodeWhole(model: Model, status: number, body: string): Decoded;
-  /** For an API that lives in this process: what stands in for the network. */
-  transport?(model: Model): Fetch;
+  decodeWhole(model: Model, status: number, body: string, headers?: Headers): Decoded;
+  /** For an API that lives in this process, or that wants requests signed: what stands between us and the network. */
+  transport?(model: Model, network: Network): Fetch;
+  /** For streams that are not server-sent events: reads theirs from the bytes. */
+  reader?(): Promise<SseReader>;
 };
 
 /** An answer without the stamp that whoever called gives it. */
