@@ -1,3 +1,4 @@
+import { aiSdk } from "./aiSdk.js";
 import { anthropic } from "./anthropic.js";
 import type { Api, Codec } from "./codec.js";
 import { container } from "./container.js";
@@ -11,6 +12,7 @@ const CODECS: Readonly<Record<Api, Codec>> = {
   "openai-responses": openaiResponses,
   anthropic,
   gemini,
+  "ai-sdk": aiSdk,
   demo,
   container,
 };

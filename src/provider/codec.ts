@@ -7,6 +7,7 @@ import type {
   Source,
   SystemPart,
 } from "../message/index.js";
+import type { AiSdkBridge } from "./aiSdkModel.js";
 import type { SseReader } from "./sse.js";
 
 /** A tool as a model is told about it. */
@@ -56,6 +57,7 @@ export const APIS = [
   "openai-responses",
   "gemini",
   "bedrock",
+  "ai-sdk",
   "demo",
   "container",
 ] as const;
@@ -83,6 +85,8 @@ export type Model = {
   delayMs: number;
   /** For an agent outside this process: what it is told of how far it may go, and which model is wanted. */
   outside?: { steps: number; timeMs: number; idleMs: number; model: string | null };
+  /** For a language model of the AI SDK, which lives in this process: itself. */
+  aiSdk?: AiSdkBridge;
 };
 
 /** What AWS knows a caller by; no part of it but the region ever leaves. */

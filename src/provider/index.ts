@@ -1,3 +1,9 @@
+export {
+  type AiSdkLanguageModel,
+  type AiSdkModelOptions,
+  type AiSdkProviderOptions,
+  aiSdkModel,
+} from "./aiSdkModel.js";
 export { type CallOptions, call, encode, isRetryable, send } from "./call.js";
 export * from "./codec.js";
 export type { Timeouts, Timer } from "./exchange.js";

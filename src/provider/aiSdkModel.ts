@@ -1,0 +1,96 @@
+import type { Model, Price, Quirks } from "./codec.js";
+import { quirksOf } from "./quirks.js";
+
+/**
+ * What is asked of an AI SDK language model: `LanguageModelV2` and `LanguageModelV3` of `@ai-sdk/provider` both are
+ * one. Spelled out here, so that nobody needs that package who has no such model.
+ */
+export type AiSdkLanguageModel = {
+  readonly specificationVersion: "v2" | "v3";
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls?: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
+  doStream(options: AiSdkCallOptions): PromiseLike<AiSdkAnswer>;
+};
+
+/** What a language model is called with: our request, parsed, and how to stop it. */
+export type AiSdkCallOptions = { prompt: unknown[]; abortSignal?: AbortSignal | undefined };
+
+export type AiSdkAnswer = { stream: ReadableStream<unknown> };
+
+/** A language model in this process, and what must be known of it before it is called. */
+export type AiSdkBridge = {
+  languageModel: AiSdkLanguageModel;
+  /** Which addresses of images it fetches itself. */
+  imageUrls: readonly RegExp[];
+  /** Images of a tool's result stay inside it; otherwise they come in a message after it. */
+  resultImages: boolean;
+  /** Goes with every request. */
+  providerOptions: AiSdkProviderOptions | null;
+};
+
+/** Settings of one provider, by its name: `{ openai: { reasoningEffort: "low" } }`. */
+export type AiSdkProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+export type AiSdkModelOptions = {
+  /** As in `provider/model`; the language model's own words when not given. */
+  provider?: string;
+  id?: string;
+  window?: number | null;
+  price?: Price | null;
+  /** Of these, `images`, `audio`, `toolCallIds`, `midSystem` and `finishReason` matter here. */
+  quirks?: Partial<Quirks>;
+  /** Part of every request, and so of every receipt: no place for a secret. */
+  providerOptions?: AiSdkProviderOptions;
+  /** Which addresses of images it fetches itself, where `supportedUrls` of the language model does not tell. */
+  imageUrls?: readonly RegExp[];
+  /** Its provider can spell images inside a tool's result. Known for Anthropic; many others would send them as text. */
+  resultImages?: boolean;
+};
+
+/** Any language model of the AI SDK as a model. Throws on a version of its interface that we do not speak. */
+export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
+  const version: string = languageModel.specificationVersion;
+  if (version !== "v2" && version !== "v3")
+    throw new TypeError(`languageModel.specificationVersion is "${version}": it must be "v2" or "v3"`);
+  const { provider = languageModel.provider, id = languageModel.modelId } = options;
+  return {
+    provider,
+    api: "ai-sdk",
+    id,
+    baseUrl: AI_SDK,
+    apiKey: null,
+    window: options.window ?? null,
+    quirks: quirksOf(AI_SDK, id, { ...quirksOfProvider(languageModel.provider), ...options.quirks }),
+    price: options.price ?? null,
+    delayMs: 0,
+    aiSdk: {
+      languageModel,
+      imageUrls: options.imageUrls ?? imageUrlsOf(languageModel),
+      resultImages: options.resultImages ?? ANTHROPIC.test(languageModel.provider),
+      providerOptions: options.providerOptions ?? null,
+    },
+  };
+}
+
+/** What stands for an address: the model is in this process. */
+export const AI_SDK = "ai-sdk:";
+
+/** Anthropic's own provider, and those that lead to its models elsewhere. */
+const ANTHROPIC = /(^|\.)anthropic(\.|$)/i;
+
+function quirksOfProvider(provider: string): Partial<Quirks> {
+  return /(^|\.)mistral(\.|$)/i.test(provider) ? { toolCallIds: "exactly9" } : {};
+}
+
+/** A promise tells nothing in time: encoding never waits. */
+function imageUrlsOf({ supportedUrls }: AiSdkLanguageModel): RegExp[] {
+  if (supportedUrls === undefined || isPromise(supportedUrls)) return [];
+  return Object.entries(supportedUrls).flatMap(([type, patterns]) =>
+    /^(\*|\*\/\*|image\/.+)$/.test(type) ? patterns : [],
+  );
+}
+
+function isPromise<T>(value: PromiseLike<T> | object): value is PromiseLike<T> {
+  return "then" in value && typeof value.then === "function";
+}
