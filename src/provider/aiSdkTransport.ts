@@ -1,13 +1,14 @@
 import { describeError } from "./aiSdkFailure.js";
 import type { AiSdkCallOptions } from "./aiSdkModel.js";
-import type { Fetch, Model } from "./codec.js";
+import type { Fetch, Model, Network } from "./codec.js";
 import { isRecord, parseJson } from "./json.js";
 
 /**
  * What stands in for the network: hands the very bytes of the request, parsed, to the language model, and gives its
  * parts as server-sent events. Never rejects: what the language model throws comes as an event too.
  */
-export function aiSdkTransport({ aiSdk }: Model): Fetch {
+export function aiSdkTransport({ aiSdk }: Model, { fetch }: Network): Fetch {
+  if (fetch) return fetch;
   return async (_url, init) => {
     if (!aiSdk) return eventsOf(failing(NO_LANGUAGE_MODEL));
     const signal = init.signal ?? undefined;

@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type AiSdkRuleSwitches, brokenRules } from "../testing/aiSdkRules.js";
+import { histories } from "../testing/histories.js";
+import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
+import { encode } from "./call.js";
+import type { Model } from "./codec.js";
+
+// Divisible by 15: fast-check never ends on a fraction of a run.
+const RUNS = process.env.LONGHAND_LONG ? 12_000 : 600;
+
+function on(
+  specificationVersion: "v2" | "v3",
+  provider: string,
+  modelId: string,
+  options: AiSdkModelOptions & Pick<AiSdkLanguageModel, "supportedUrls"> = {},
+): Model {
+  const { supportedUrls = {}, ...rest } = options;
+  const doStream = () => Promise.reject(new Error("nobody calls it"));
+  return aiSdkModel({ specificationVersion, provider, modelId, supportedUrls, doStream }, rest);
+}
+
+const FETCHES = { supportedUrls: { "image/*": [/^https:\/\/.+$/g] } };
+const MODELS: readonly { on: Model; rules: AiSdkRuleSwitches }[] = [
+  { on: on("v3", "openai.chat", "gpt-4.1"), rules: { version: "v3" } },
+  {
+    on: on("v3", "anthropic.messages", "claude-sonnet-5", FETCHES),
+    rules: { version: "v3", imageUrls: true, resultImages: true },
+  },
+  { on: on("v2", "anthropic.messages", "claude-sonnet-5"), rules: { version: "v2", resultImages: true } },
+  { on: on("v2", "mistral.chat", "m"), rules: { version: "v2", ids: /^[a-zA-Z0-9]{9}$/ } },
+  {
+    on: on("v3", "local", "m", { quirks: { audio: true }, providerOptions: { local: { user: "u" } } }),
+    rules: { version: "v3", audio: true },
+  },
+];
+
+const native = (data: unknown) => ({ api: "ai-sdk", data });
+const { request, turn } = histories({
+  providers: ["openai.chat", "anthropic.messages", "local"],
+  apis: ["ai-sdk", "anthropic"],
+  models: ["gpt-4.1", "claude-sonnet-5", "m"],
+  natives: [
+    native({ providerMetadata: { anthropic: { signature: "canary-own" } } }),
+    native({ providerMetadata: "odd" }),
+    native({ rawArguments: "{", unparsed: true }),
+    native(null),
+  ],
+});
+
+test("no history makes a request that a strict language model would refuse", () => {
+  const met = new Map<string, number>();
+  fc.assert(
+    fc.property(request, fc.constantFrom(...MODELS), (given, { on, rules }) => {
+      const encoded = encode(on, given);
+      expect(brokenRules(encoded.body, rules)).toEqual([]);
+      expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
+      for (const block of encoded.blocks) {
+        expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);
+        if (["message", "summary", "thread_context"].includes(block.kind)) JSON.parse(block.text);
+      }
+      for (const { reason } of encoded.leftOut) met.set(reason, (met.get(reason) ?? 0) + 1);
+    }),
+    { numRuns: RUNS },
+  );
+  // The generator reaches every way of being left out; otherwise this test would prove less than it says.
+  expect([...met.keys()].sort()).toEqual([
+    "a result of an answer that failed",
+    "a second result for one tool call",
+    "a tool result without its call",
+    "nothing in it to send",
+    "the answer failed",
+    "thinking alone, which this API cannot take back",
+  ]);
+});
+
+test("no metadata, foreign leftover or another model's signature is in any request", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom(...MODELS), (given, { on }) => {
+      const { body } = encode(on, given);
+      expect(body).not.toMatch(/canary-(metadata|native|signature)/);
+      const own = given.messages.some(
+        (one) =>
+          one.role === "assistant" &&
+          one.provider === on.provider &&
+          one.api === on.api &&
+          one.model === on.id,
+      );
+      if (!own) expect(body).not.toContain("canary-own");
+    }),
+    { numRuns: RUNS / 3 },
+  );
+});
+
+type Sent = { prompt: { role: string; content: { text?: string }[] }[] };
+
+test("every word a person said is in the request, in order", () => {
+  fc.assert(
+    fc.property(request, fc.constantFrom(...MODELS), (given, { on }) => {
+      const said = given.messages
+        .flatMap((one) => (one.role === "user" ? one.contents : []))
+        .flatMap((content) => (content.type === "text" ? [content.content] : []));
+      const sent: Sent = JSON.parse(encode(on, given).body);
+      let rest = sent.prompt
+        .filter((one) => one.role === "user")
+        .flatMap((one) => one.content.map((part) => part.text ?? ""))
+        .join("\n\n");
+      for (const words of said.filter((one) => one.trim() !== "")) {
+        const at = rest.indexOf(words.replace(/\p{Surrogate}/gu, "\ufffd"));
+        expect(at).toBeGreaterThanOrEqual(0);
+        rest = rest.slice(at + words.length);
+      }
+    }),
+    { numRuns: RUNS / 3 },
+  );
+});
+
+test("while a chat only grows, the blocks of one request begin the next", () => {
+  fc.assert(
+    fc.property(
+      fc.array(turn, { minLength: 2, maxLength: 6 }),
+      fc.constantFrom(...MODELS),
+      (turns, { on }) => {
+        const ask = (count: number) =>
+          encode(on, { system: "Be kind.", messages: turns.slice(0, count).flat() }).blocks;
+        for (let count = 1; count < turns.length; count++) {
+          const before = ask(count).slice(0, -1);
+          expect(ask(count + 1).slice(0, before.length)).toEqual(before);
+        }
+      },
+    ),
+    { numRuns: RUNS / 5 },
+  );
+});
