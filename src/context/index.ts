@@ -9,6 +9,7 @@ export {
   type Notice,
   type PathEntry,
 } from "./context.js";
+export { type Cut, chooseCut, standingIn, standingOf } from "./cut.js";
 export { escapeMarkers, unescapeMarkers } from "./escape.js";
 export { type Label, labelFor, neutraliseName } from "./labels.js";
 export { mentionToken } from "./mention.js";
@@ -16,6 +17,9 @@ export { defaultPrompt } from "./prompt.js";
 export { type BreakHints, blockId, firstBreak, shareBlocks } from "./receipt.js";
 export { formatMessagesForSdk, type SdkOptions } from "./sdk.js";
 export { buildSessionContext } from "./session.js";
+export { type SummaryAsk, type SummaryKind, type SummaryRequest, summaryRequest } from "./summary.js";
 export { type TakeInput, takeMessages } from "./take.js";
 export { timeLine } from "./time.js";
+export { estimateTokens, type Filled, filledTokens } from "./tokens.js";
+export { stretchesOf, type TranscriptPiece, transcriptOf } from "./transcript.js";
 export { entitiesOf, matchTrigger, stripTrigger, type TriggerMatch, type TriggerOptions } from "./trigger.js";

@@ -15,6 +15,9 @@ const WORDS = {
   stopped: "Answer stopped",
   end: "End of",
   edited: "edited an earlier message",
+  material: "Conversation to summarise",
+  toolCall: "Call of the tool",
+  toolResult: "Result of the tool",
 } as const;
 
 /** A line that begins with a bracket and one of these is ours. */
@@ -27,6 +30,9 @@ export const MARKER_WORDS: readonly string[] = [
   WORDS.cut,
   WORDS.stopped,
   WORDS.end,
+  WORDS.material,
+  WORDS.toolCall,
+  WORDS.toolResult,
   ...[...Object.values(SUMMARY_LABEL), ...Object.values(HANDOFF_LABEL)].map((label) =>
     label.replace(/[[\]]/g, ""),
   ),
@@ -70,6 +76,16 @@ export function commandMarker(exitCode: number | null): string {
   return exitCode === null ? `[${WORDS.command}]` : `[${WORDS.command}, exit ${exitCode}]`;
 }
 
+/** Above what a tool was called with, in a conversation that is told and not replayed. */
+export function toolCallMarker(name: string): string {
+  return `[${WORDS.toolCall} ${name}]`;
+}
+
+/** Above what a tool answered, in a conversation that is told and not replayed. */
+export function toolResultMarker(isError: boolean): string {
+  return isError ? `[${WORDS.toolResult}, an error]` : `[${WORDS.toolResult}]`;
+}
+
 /** Where something too long was cut. */
 export function cutMarker(what: string): string {
   return `[${WORDS.cut}: ${what}]`;
@@ -81,4 +97,6 @@ export const MARKER = {
   attachmentEnd: `[${WORDS.end} attachment]`,
   notice: `[${WORDS.notice}]`,
   stopped: `[${WORDS.stopped} here]`,
+  material: `[${WORDS.material}]`,
+  materialEnd: `[${WORDS.end} the conversation]`,
 } as const;
