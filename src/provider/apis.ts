@@ -1,5 +1,6 @@
 import { aiSdk } from "./aiSdk.js";
 import { anthropic } from "./anthropic.js";
+import { bedrock } from "./bedrock.js";
 import type { Api, Codec } from "./codec.js";
 import { container } from "./container.js";
 import { demo } from "./demo.js";
@@ -12,6 +13,7 @@ const CODECS: Readonly<Record<Api, Codec>> = {
   "openai-responses": openaiResponses,
   anthropic,
   gemini,
+  bedrock,
   "ai-sdk": aiSdk,
   demo,
   container,

@@ -89,7 +89,7 @@ export type Model = {
   aiSdk?: AiSdkBridge;
 };
 
-/** What AWS knows a caller by; no part of it but the region ever leaves. */
+/** The keys AWS gives out. Requests are signed with the secret one, which never leaves. */
 export type Signing = {
   region: string;
   accessKeyId: string;

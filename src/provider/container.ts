@@ -18,7 +18,7 @@ export const container: Codec = {
   encode: encodeInput,
   decoder: (model) => ({ push: () => [], end: () => notCallable(model) }),
   decodeWhole: (model) => notCallable(model),
-  transport: () => async () => Response.json({}, { status: 501 }),
+  transport: (_, { fetch }) => fetch ?? (async () => Response.json({}, { status: 501 })),
 };
 
 const NOT_CALLABLE =

@@ -14,7 +14,7 @@ export const demo: Codec = {
   encode: (model, request) => ({ ...openaiChat.encode(model, request), url: "demo:" }),
   decoder: openaiChat.decoder,
   decodeWhole: openaiChat.decodeWhole,
-  transport: (model) => demoServer(model.delayMs),
+  transport: (model, { fetch }) => fetch ?? demoServer(model.delayMs),
 };
 
 /** The demo as a server one can fetch from. */

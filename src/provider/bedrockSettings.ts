@@ -1,0 +1,87 @@
+import type { Signing } from "./codec.js";
+import type { Env } from "./vendors.js";
+
+/** How Bedrock is reached, as the variables of AWS say; or what is missing, in words. */
+export type BedrockSettings =
+  | { ok: true; baseUrl: string; addressFrom: string; apiKey: string | null; signing?: Signing }
+  | { ok: false; why: string };
+
+const PROFILE_HINT =
+  'a profile is not read here: run eval "$(aws configure export-credentials --format env)" first';
+
+/** What the environment says of Bedrock for a model of this id. */
+export function bedrockSettings(name: string, id: string, env: Env): BedrockSettings {
+  const apiKey = set(env, "AWS_BEARER_TOKEN_BEDROCK");
+  const keys = keysIn(env);
+  const own = addressIn(env);
+  const region = regionIn(env) ?? regionOfArn(id);
+  if (apiKey === null && keys === null && own === null) {
+    const hint = set(env, "AWS_PROFILE") ? `; ${PROFILE_HINT}` : "";
+    return no(
+      `${name} needs AWS_BEARER_TOKEN_BEDROCK=<your key>, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY${hint}`,
+    );
+  }
+  if (region === null && (own === null || (apiKey === null && keys !== null)))
+    return no(`${name} needs AWS_REGION, such as us-east-1`);
+  if (region !== null && !/^[a-z0-9-]+$/.test(region))
+    return no(`AWS_REGION is "${region}": set it to a region such as us-east-1`);
+  const signing = apiKey === null && keys && region ? { signing: { region, ...keys } } : {};
+  const at = own ?? { value: addressOf(region ?? ""), name: "AWS_REGION" };
+  return { ok: true, baseUrl: at.value, addressFrom: at.name, apiKey, ...signing };
+}
+
+/** A model to start with when nothing but AWS is set up, and why; null when that is not enough either. */
+export function bedrockDefault(env: Env): { name: string; why: string } | null {
+  const region = regionIn(env);
+  const apiKey = set(env, "AWS_BEARER_TOKEN_BEDROCK");
+  if (region === null || (apiKey === null && keysIn(env) === null)) return null;
+  const found = apiKey === null ? "AWS_ACCESS_KEY_ID" : "AWS_BEARER_TOKEN_BEDROCK";
+  return { name: `bedrock/${usualId(region)}`, why: `${found} and a region of AWS are set` };
+}
+
+/** Amazon's own model, cheap, and open to every account; by the profile that spreads it over a continent. */
+function usualId(region: string): string {
+  const continent = [
+    [/^us-(?!gov)/, "us."],
+    [/^eu-/, "eu."],
+    [/^ap-/, "apac."],
+  ] as const;
+  return `${continent.find(([known]) => known.test(region))?.[1] ?? ""}amazon.nova-lite-v1:0`;
+}
+
+function keysIn(env: Env): Omit<Signing, "region"> | null {
+  const accessKeyId = set(env, "AWS_ACCESS_KEY_ID");
+  const secretAccessKey = set(env, "AWS_SECRET_ACCESS_KEY");
+  if (accessKeyId === null || secretAccessKey === null) return null;
+  return { accessKeyId, secretAccessKey, sessionToken: set(env, "AWS_SESSION_TOKEN") };
+}
+
+function regionIn(env: Env): string | null {
+  return set(env, "AWS_REGION") ?? set(env, "AWS_DEFAULT_REGION");
+}
+
+function addressIn(env: Env): { name: string; value: string } | null {
+  for (const name of ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"]) {
+    const value = set(env, name);
+    if (value !== null) return { name, value };
+  }
+  return null;
+}
+
+/** `arn:aws:bedrock:us-east-1:123456789012:…` */
+function regionOfArn(id: string): string | null {
+  return /^arn:[^:]*:bedrock:([^:]+):/.exec(id)?.[1] ?? null;
+}
+
+function addressOf(region: string): string {
+  return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+}
+
+/** An empty variable is not set. */
+function set(env: Env, key: string): string | null {
+  return env[key]?.trim() || null;
+}
+
+function no(why: string): BedrockSettings {
+  return { ok: false, why };
+}
