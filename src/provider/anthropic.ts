@@ -9,6 +9,8 @@ import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from 
 import { type Fitted, type FittedHistory, isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
+import { takesMedia } from "./media.js";
+import { mediaLimitsOf } from "./mediaLimits.js";
 import { type IdRule, wireToolName } from "./toolCallId.js";
 
 /** Anthropic Messages, and every server that speaks it. */
@@ -18,7 +20,6 @@ export const anthropic: Codec = {
   decodeWhole: anthropicWhole,
 };
 
-const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const IDS: IdRule = {
   fits: /^[A-Za-z0-9_-]{1,64}$/,
   make: (digest) => `toolu_${digest.slice(0, 32)}`,
@@ -29,7 +30,7 @@ function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
   const given = handoff(request.messages, targetOf(model), request.origins);
   const { history, leftOut } = signedThinking(given.messages);
   const claude = claudeOf(model.id);
-  const maxTokens = maxTokensOf(request, claude.maxOutput);
+  const maxTokens = maxTokensOf(request, model.maxOutput ?? claude.maxOutput);
   const plan = planThinking(claude, request.thinking, maxTokens, history);
   const fitting = plan.keepsLoop ? history : withoutLoopThinking(history);
   const thinks = plan.params.thinking !== undefined && plan.params.thinking.type !== "disabled";
@@ -60,17 +61,9 @@ function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
   };
 }
 
-function targetOf({ provider, api, id, quirks }: Model): Target {
-  return {
-    provider,
-    api,
-    model: id,
-    ids: IDS,
-    takes: {
-      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
-      audio: () => false,
-    },
-  };
+function targetOf(model: Model): Target {
+  const { provider, api, id } = model;
+  return { provider, api, model: id, ids: IDS, takes: takesMedia(mediaLimitsOf(model)) };
 }
 
 /** The address is given without its version; one that has it is taken too. A query may follow. */

@@ -8,6 +8,8 @@ import { generationOf, paramsOf } from "./geminiParams.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { handoff } from "./handoff.js";
 import { quote, toJson } from "./json.js";
+import { takesMedia } from "./media.js";
+import { mediaLimitsOf } from "./mediaLimits.js";
 import { systemPieces } from "./systemPieces.js";
 import type { IdRule } from "./toolCallId.js";
 
@@ -18,9 +20,6 @@ export const gemini: Codec = {
   decodeWhole: geminiWhole,
 };
 
-/** No GIF among them. */
-const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
-const SOUNDS = /^audio\/(wav|x-wav|wave|mpeg|mp3|ogg|flac|aac|aiff)$/;
 /** The API takes any; two calls of one history must not share one. */
 const IDS: IdRule = { fits: /^[A-Za-z0-9_.:-]{1,64}$/, make: (digest) => `call_${digest.slice(0, 32)}` };
 
@@ -45,18 +44,9 @@ function encodeGemini(model: Model, request: ModelRequest): EncodedRequest {
   };
 }
 
-function targetOf({ provider, api, id }: Model): Target {
-  const { imageUrls } = generationOf(id);
-  return {
-    provider,
-    api,
-    model: id,
-    ids: IDS,
-    takes: {
-      image: (mime) => (mime === null ? imageUrls : IMAGES.includes(mime)),
-      audio: (mime) => SOUNDS.test(mime),
-    },
-  };
+function targetOf(model: Model): Target {
+  const { provider, api, id } = model;
+  return { provider, api, model: id, ids: IDS, takes: takesMedia(mediaLimitsOf(model)) };
 }
 
 /** A base URL without a version gets the usual one; a publisher's path on Vertex is taken as it is. */

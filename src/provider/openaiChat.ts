@@ -5,6 +5,8 @@ import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition
 import { isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
+import { takesMedia } from "./media.js";
+import { mediaLimitsOf } from "./mediaLimits.js";
 import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
 import { type Spelled, spell } from "./openaiChatMessage.js";
 import { systemPieces } from "./systemPieces.js";
@@ -16,9 +18,6 @@ export const openaiChat: Codec = {
   decoder: openaiChatDecoder,
   decodeWhole: openaiChatWhole,
 };
-
-const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const SOUNDS: readonly string[] = ["audio/wav", "audio/x-wav", "audio/wave", "audio/mpeg", "audio/mp3"];
 
 /** Messages come last in the body, so that the next request of a chat begins with the bytes of this one. */
 function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
@@ -44,17 +43,10 @@ function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
   };
 }
 
-function targetOf({ provider, api, id, quirks }: Model): Target {
-  return {
-    provider,
-    api,
-    model: id,
-    ids: quirks.toolCallIds === "exactly9" ? EXACTLY_9 : UP_TO_40,
-    takes: {
-      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
-      audio: (mime) => quirks.audio && SOUNDS.includes(mime),
-    },
-  };
+function targetOf(model: Model): Target {
+  const { provider, api, id, quirks } = model;
+  const ids = quirks.toolCallIds === "exactly9" ? EXACTLY_9 : UP_TO_40;
+  return { provider, api, model: id, ids, takes: takesMedia(mediaLimitsOf(model)) };
 }
 
 /** A base URL may carry a query, as Azure's does. */

@@ -4,6 +4,8 @@ import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from 
 import { isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
+import { takesMedia } from "./media.js";
+import { mediaLimitsOf } from "./mediaLimits.js";
 import { openaiResponsesDecoder, openaiResponsesWhole } from "./openaiResponsesAnswer.js";
 import { spellItems } from "./openaiResponsesItem.js";
 import { paramsOf } from "./openaiResponsesParams.js";
@@ -21,7 +23,6 @@ const CALL_IDS: IdRule = {
   fits: /^[A-Za-z0-9_-]{1,64}$/,
   make: (digest) => `call_${digest.slice(0, 32)}`,
 };
-const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const FRAME: Origin = { kind: "frame", sources: [] };
 /** Servers refuse a request without any input. */
 const NOTHING_SAID =
@@ -50,18 +51,9 @@ function encodeOpenaiResponses(model: Model, request: ModelRequest): EncodedRequ
   };
 }
 
-/** The API has no place for sound. */
-function targetOf({ provider, api, id, quirks }: Model): Target {
-  return {
-    provider,
-    api,
-    model: id,
-    ids: CALL_IDS,
-    takes: {
-      image: (mime) => quirks.images && (mime === null || IMAGES.includes(mime)),
-      audio: () => false,
-    },
-  };
+function targetOf(model: Model): Target {
+  const { provider, api, id } = model;
+  return { provider, api, model: id, ids: CALL_IDS, takes: takesMedia(mediaLimitsOf(model)) };
 }
 
 /** A base URL may carry a query, as Azure's does. */
