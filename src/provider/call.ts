@@ -4,6 +4,7 @@ import { priced } from "./price.js";
 import type { Codec, Decoded, EncodedRequest, Fetch, Model, ModelEvent, ModelRequest } from "./codec.js";
 import { type Exchange, exchange, systemTimer, type Timeouts, type Timer } from "./exchange.js";
 import { failed } from "./failure.js";
+import { withinMediaCount } from "./mediaCount.js";
 import { retryAfterMs } from "./retryAfter.js";
 import { sseReader } from "./sse.js";
 
@@ -24,7 +25,11 @@ const TIMEOUTS: Timeouts = { firstByteMs: 120_000, idleMs: 120_000 };
 
 /** A request in the model's own spelling. Pure. */
 export function encode(model: Model, request: ModelRequest): EncodedRequest {
-  return codecOf(model.api).encode(model, request);
+  const fitting = withinMediaCount(model, request);
+  const encoded = codecOf(model.api).encode(model, fitting.request);
+  return fitting.leftOut.length === 0
+    ? encoded
+    : { ...encoded, leftOut: [...encoded.leftOut, ...fitting.leftOut] };
 }
 
 /** Encode, send, and read the answer. */
