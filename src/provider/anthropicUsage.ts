@@ -4,7 +4,8 @@ import { isRecord } from "./json.js";
 /** Reads the counts of one answer, which come at its start and, as sums so far, again at its end. */
 export type UsageReader = { take(usage: unknown): void; total(): Usage };
 
-type Counts = Partial<Record<"input" | "output" | "cacheRead" | "cacheWrite" | "reasoning", number>>;
+const COUNTED = ["input", "output", "cacheRead", "cacheWrite", "longCacheWrite", "reasoning"] as const;
+type Counts = Partial<Record<(typeof COUNTED)[number], number>>;
 
 /** The API's classes are disjoint already: its input has no cached token in it. Thinking is part of its output. */
 export function usageReader(): UsageReader {
@@ -15,7 +16,7 @@ export function usageReader(): UsageReader {
       if (!isRecord(usage)) return;
       const found = countsOf(usage);
       // A sum never falls: a server that repeats a count as nothing has forgotten it.
-      for (const name of ["input", "output", "cacheRead", "cacheWrite", "reasoning"] as const) {
+      for (const name of COUNTED) {
         const value = found[name];
         if (value !== undefined && (value > 0 || counts[name] === undefined)) counts[name] = value;
       }
@@ -29,13 +30,14 @@ export function usageReader(): UsageReader {
   };
 }
 
-function usageOf({ input, output, cacheRead, cacheWrite, reasoning }: Counts): Usage {
+function usageOf({ input, output, cacheRead, cacheWrite, longCacheWrite, reasoning }: Counts): Usage {
   return {
     inputTokens: input ?? 0,
     outputTokens: output ?? 0,
     cacheReadTokens: cacheRead ?? 0,
     cacheWriteTokens: cacheWrite ?? 0,
     ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+    ...(longCacheWrite ? { longCacheWriteTokens: longCacheWrite } : {}),
     cost: null,
   };
 }
@@ -47,6 +49,7 @@ function countsOf(usage: Record<string, unknown>): Counts {
     output: count(usage.output_tokens),
     cacheRead: count(usage.cache_read_input_tokens),
     cacheWrite: count(usage.cache_creation_input_tokens) ?? writtenIn(usage.cache_creation),
+    longCacheWrite: longWrittenIn(usage.cache_creation),
     reasoning: count(details.thinking_tokens),
   };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
@@ -56,7 +59,11 @@ function countsOf(usage: Record<string, unknown>): Counts {
 function writtenIn(creation: unknown): number | undefined {
   if (!isRecord(creation)) return undefined;
   const short = count(creation.ephemeral_5m_input_tokens) ?? 0;
-  return short + (count(creation.ephemeral_1h_input_tokens) ?? 0);
+  return short + (longWrittenIn(creation) ?? 0);
+}
+
+function longWrittenIn(creation: unknown): number | undefined {
+  return isRecord(creation) ? count(creation.ephemeral_1h_input_tokens) : undefined;
 }
 
 /** More than any call uses. A server that tells more would break every sum it goes into. */

@@ -1,4 +1,4 @@
-import type { Usage } from "../message/index.js";
+import type { Cost, Usage } from "../message/index.js";
 import { isRecord } from "./json.js";
 
 /**
@@ -30,8 +30,29 @@ export function readUsage(usage: Record<string, unknown>): Usage {
     cacheReadTokens,
     cacheWriteTokens,
     ...(reasoning === null ? {} : { reasoningTokens: reasoning }),
-    cost: null,
+    cost: toldCost(usage),
   };
+}
+
+/**
+ * What the server itself says it cost, in US dollars: OpenRouter and its like as a number, Perplexity as an object.
+ * The share of what was asked is told by some; all else is counted as the answer's. With a key of one's own at the
+ * vendor behind, what the vendor takes comes on top.
+ */
+function toldCost(usage: Record<string, unknown>): Cost | null {
+  const told = isRecord(usage.cost) ? usage.cost : {};
+  const details = isRecord(usage.cost_details) ? usage.cost_details : {};
+  const fee = money(usage.cost) ?? money(told.total_cost);
+  if (fee === null) return null;
+  const behind = usage.is_byok === true ? (money(details.upstream_inference_cost) ?? 0) : 0;
+  const total = fee + behind;
+  const asked = money(told.input_tokens_cost) ?? money(details.upstream_inference_prompt_cost) ?? 0;
+  const input = Math.min(asked, total);
+  return { input, output: total - input, cacheRead: 0, cacheWrite: 0, total };
+}
+
+function money(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
 /** Some servers count reasoning beside the completion; their totals, or the counts themselves, give it away. */

@@ -1,4 +1,5 @@
 import type { Quirks } from "./codec.js";
+import { factsByName, hostOf } from "./modelFacts.js";
 
 /** What most servers that imitate Chat Completions take; some of their templates refuse a second system message. */
 const COMPATIBLE: Quirks = {
@@ -36,18 +37,17 @@ const BY_HOST: readonly { host: RegExp; quirks: Partial<Quirks> }[] = [
 
 /** Models known by their id, whoever serves them. */
 const BY_MODEL: readonly { id: RegExp; quirks: Partial<Quirks> }[] = [
-  { id: /audio|omni(?!-moderation)|voxtral|ultravox/i, quirks: { audio: true } },
-  { id: /^(gpt-3\.5|o1-mini|o1-preview|o3-mini)/, quirks: { images: false } },
   { id: /^(o1-mini|o1-preview)/, quirks: { systemRole: "user", midSystem: "user" } },
 ];
 
 /** What is known about a model at an address; anything said outright goes before it. */
 export function quirksOf(baseUrl: string, modelId: string, said: Partial<Quirks> = {}): Quirks {
-  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
+  const host = hostOf(baseUrl);
   let quirks = COMPATIBLE;
   for (const more of [
     ...BY_HOST.filter((entry) => entry.host.test(host)).map((entry) => entry.quirks),
     ...BY_MODEL.filter((entry) => entry.id.test(modelId)).map((entry) => entry.quirks),
+    factsByName(modelId),
     said,
   ]) {
     quirks = { ...quirks, ...more };
