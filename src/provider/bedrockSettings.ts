@@ -3,7 +3,7 @@ import type { Env } from "./vendors.js";
 
 /** How Bedrock is reached, as the variables of AWS say; or what is missing, in words. */
 export type BedrockSettings =
-  | { ok: true; baseUrl: string; addressFrom: string; apiKey: string | null; signing?: Signing }
+  | { ok: true; baseUrl: string; addressFrom: string; access: { apiKey: string | null; signing?: Signing } }
   | { ok: false; why: string };
 
 const PROFILE_HINT =
@@ -27,7 +27,14 @@ export function bedrockSettings(name: string, id: string, env: Env): BedrockSett
     return no(`AWS_REGION is "${region}": set it to a region such as us-east-1`);
   const signing = apiKey === null && keys && region ? { signing: { region, ...keys } } : {};
   const at = own ?? { value: addressOf(region ?? ""), name: "AWS_REGION" };
-  return { ok: true, baseUrl: at.value, addressFrom: at.name, apiKey, ...signing };
+  return { ok: true, baseUrl: at.value, addressFrom: at.name, access: { apiKey, ...signing } };
+}
+
+const USUAL_REGION = "us-east-1";
+
+/** Who offers the API, and where, when no address is given. */
+export function bedrockPlace(signing: Signing | undefined): { provider: string; baseUrl: string } {
+  return { provider: "bedrock", baseUrl: addressOf(signing?.region ?? USUAL_REGION) };
 }
 
 /** A model to start with when nothing but AWS is set up, and why; null when that is not enough either. */

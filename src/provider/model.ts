@@ -1,5 +1,9 @@
 import { anthropicQuirks } from "./anthropicModel.js";
-import type { Api, Model, Price, Quirks } from "./codec.js";
+import { bedrockQuirks } from "./bedrockModel.js";
+import { bedrockDefault, bedrockPlace, bedrockSettings } from "./bedrockSettings.js";
+import type { Api, Model, Price, Quirks, Signing } from "./codec.js";
+import { builtInFacts } from "./modelFacts.js";
+import { FREE } from "./price.js";
 import { quirksOf } from "./quirks.js";
 import { ANTHROPIC, type Env, GOOGLE, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
 
@@ -9,9 +13,12 @@ export type ModelOptions = {
   /** With its version: `http://127.0.0.1:11434/v1`; Anthropic's without. The API's own when not given. */
   baseUrl?: string;
   apiKey?: string | null;
+  /** In place of a key, for Bedrock. */
+  signing?: Signing;
   /** As in `provider/model`; the API's usual provider when not given. */
   provider?: string;
   window?: number | null;
+  maxOutput?: number | null;
   quirks?: Partial<Quirks>;
   price?: Price | null;
   delayMs?: number;
@@ -23,36 +30,38 @@ export type ResolvedModel = { ok: true; model: Model } | { ok: false; why: strin
 const OLLAMA = "http://127.0.0.1:11434/v1";
 const DEMO = "demo:";
 const DEMO_DELAY_MS = 15;
-/** What runs on one's own machine costs nothing by the token. */
-const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const EXAMPLES =
   "openai/gpt-4.1-mini, anthropic/claude-haiku-5-5, google/gemini-flash-latest, ollama/llama3.2 or demo/demo";
 
 /** A model one can call. Throws on an address that is none: that is a mistake in code, not in a setting. */
 export function model(options: ModelOptions): Model {
   const isDemo = options.api === "demo";
-  const vendor = vendorOf(options.api);
+  const vendor = options.api === "bedrock" ? bedrockPlace(options.signing) : vendorOf(options.api);
   const baseUrl = isDemo ? DEMO : (options.baseUrl ?? vendor.baseUrl);
   const problem = isDemo ? null : addressProblem(baseUrl);
   if (problem) throw new TypeError(`baseUrl ${problem}`);
+  const facts = builtInFacts({ api: options.api, baseUrl, id: options.id });
   return {
     provider: options.provider ?? (isDemo ? "demo" : vendor.provider),
     api: options.api,
     id: options.id,
     baseUrl,
     apiKey: options.apiKey?.trim() || null,
-    window: options.window ?? null,
+    ...(options.signing ? { signing: options.signing } : {}),
+    window: options.window ?? facts.window,
+    maxOutput: options.maxOutput ?? facts.maxOutput,
     quirks: quirksOf(baseUrl, options.id, {
       ...ownQuirks(options.api, baseUrl, options.id),
       ...options.quirks,
     }),
-    price: options.price ?? (isDemo ? FREE : null),
+    price: options.price ?? (isDemo ? FREE : facts.price),
     delayMs: options.delayMs ?? DEMO_DELAY_MS,
   };
 }
 
 /** What an API's own file knows about its models. */
 function ownQuirks(api: Api, baseUrl: string, id: string): Partial<Quirks> {
+  if (api === "bedrock") return bedrockQuirks(id);
   return api === "anthropic" ? anthropicQuirks(baseUrl, id) : {};
 }
 
@@ -74,6 +83,12 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
     case "google":
     case "gemini":
       return resolveVendor(GOOGLE, name, id, env);
+    case "bedrock": {
+      const found = bedrockSettings(name, id, env);
+      return found.ok
+        ? resolveAt(found.baseUrl, found.addressFrom, { ...found.access, provider, api: provider, id })
+        : found;
+    }
     case "ollama":
       return resolveAt(set(env, "OLLAMA_BASE_URL") ?? OLLAMA, "OLLAMA_BASE_URL", {
         provider: "ollama",
@@ -94,6 +109,8 @@ export function defaultModelName(env: Env): { name: string; why: string } {
   const found = VENDORS.map((vendor) => modelFrom(vendor, env)).filter((one) => one !== null);
   const named = found.find((one) => one.name !== null);
   if (named?.name) return { name: named.name, why: named.why };
+  const aws = found.length === 0 ? bedrockDefault(env) : null;
+  if (aws) return aws;
   return { name: "demo/demo", why: found[0]?.why ?? "no model is configured, so the offline demo answers" };
 }
 
@@ -141,7 +158,14 @@ function resolveVendor(vendor: Vendor, name: string, id: string, env: Env): Reso
 function resolveAt(
   baseUrl: string,
   variable: string,
-  options: { provider: string; api: Api; id: string; apiKey: string | null; price?: Price },
+  options: {
+    provider: string;
+    api: Api;
+    id: string;
+    apiKey: string | null;
+    price?: Price;
+    signing?: Signing;
+  },
 ): ResolvedModel {
   const problem = addressProblem(baseUrl);
   if (problem) return no(`${variable} ${problem}`);
