@@ -28,7 +28,9 @@ export const Frozen = z.object({
       z.object({
         state: z.enum(ATTACHMENT_STATES),
         reason: z.string().nullable(),
+        /** Of the bytes the model got. */
         sha256: z.string().nullable(),
+        transcript: z.string().optional(),
       }),
     )
     .default([]),
@@ -38,13 +40,13 @@ export type Frozen = z.infer<typeof Frozen>;
 /** An entry of the tree with the row it stands for: what the store's `path` gives. */
 export type PathEntry = {
   id: string;
-  kind: "message" | "compaction" | "branch_summary" | "custom" | "model_change";
+  kind: "message" | "edit" | "compaction" | "branch_summary" | "custom" | "model_change";
   message: MessageRow | null;
   turn_id: string | null;
   at: string;
   /**
-   * `Frozen` of a message; `{ summary, first_kept }` of a compaction, the latter being an entry's id; `{ summary }` of
-   * a branch; `{ custom_type, content }` of a custom entry.
+   * `Frozen` of a message, and of an edit, whose `message` is the edited one as it read then; `{ summary, first_kept }` of
+   * a compaction, the latter being an entry's id; `{ summary }` of a branch; `{ custom_type, content }` of a custom entry.
    */
   data: Record<string, unknown>;
 };
@@ -79,8 +81,6 @@ export type ContextInput = {
   calls: ReadonlyMap<string, AnsweredCall>;
   /** By SHA-256: the bytes of delivered attachments on the path. */
   attachments?: ReadonlyMap<string, Uint8Array>;
-  /** By SHA-256: what was said in attachments that were transcribed. */
-  transcripts?: ReadonlyMap<string, string>;
   /** By row id: the words the model read first, of messages edited since. Without them a row reads as it stands now. */
   originals?: ReadonlyMap<string, string>;
   /** Persistent system rows that a compaction or a fresh branch left behind the path: they open the window. */

@@ -177,6 +177,10 @@ const event = fc.oneof(
       files: fc.array(attachment, { maxLength: 2 }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("edit" as const), which: fc.nat(5), content: words }),
+  },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("tool" as const), said: words, output: words }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("command" as const), output: words }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("branch" as const), summary: words }) },
@@ -233,6 +237,14 @@ function play(
         attachments,
         metadata: { mention_token: one.token, thread_context: one.thread },
       });
+      return;
+    }
+    case "edit": {
+      const rows = chat.path.flatMap(({ kind, message }) =>
+        kind === "message" && message?.message_type === "user" ? [message] : [],
+      );
+      const row = rows[one.which % rows.length];
+      if (row) chat.edit(row, one.content);
       return;
     }
     case "tool":
@@ -332,7 +344,7 @@ function fencesIn(messages: readonly LLMMessage[], split: RegExp): Record<string
 }
 
 function fencesOf({ path }: Scene, notices: number): Record<string, number> {
-  const rows = path.flatMap(({ message }) => (message ? [message] : []));
+  const rows = path.flatMap(({ kind, message }) => (message && kind !== "edit" ? [message] : []));
   const threads = rows.filter(
     ({ metadata }) => typeof metadata.thread_context === "string" && metadata.thread_context.trim() !== "",
   );

@@ -20,7 +20,7 @@ import { answeredAfter, resultKeeper } from "./results.js";
 import { speakerNames } from "./speakers.js";
 import { type Step, stepsOf, windowOf } from "./steps.js";
 import { mayRead } from "./take.js";
-import { frozenOf, millisecondsOf, personTurn, stampOf, threadContext } from "./turn.js";
+import { editNote, frozenOf, millisecondsOf, personTurn, stampOf, threadContext } from "./turn.js";
 
 /** A message of the session, with where it came from, and for one that no model sees, why. */
 export type Piece = { message: AgentMessage; origin: Origin; isTurn: boolean; whyNot: string };
@@ -49,6 +49,8 @@ export function sessionOf(input: ContextInput): Session {
     switch (step.type) {
       case "person":
         return personPieces(step.row, step.entry);
+      case "edit":
+        return editPieces(step.row, step.entry);
       case "system":
         return systemPieces(step.row);
       case "command_output":
@@ -77,11 +79,7 @@ export function sessionOf(input: ContextInput): Session {
   }
 
   function personPieces(row: MessageRow, entry: PathEntry): Piece[] {
-    if (isDeleted(row)) return [];
-    if (!mayRead(input.chat.read, row.sender)) {
-      leaveOut(row.id, "this sender may not be read here");
-      return [];
-    }
+    if (isDeleted(row) || !mayBeRead(row)) return [];
     const frozen = frozenOf(entry);
     const turn = personTurn(row, frozen, frozen?.label ?? nameOf(row), input);
     const thread = threadContext(row, input.chat.thread_context_role);
@@ -89,6 +87,12 @@ export function sessionOf(input: ContextInput): Session {
       ...(thread ? [piece(thread.message, thread.sources, "thread_context")] : []),
       { ...piece(turn, [messageSource(row)]), isTurn: true },
     ];
+  }
+
+  function editPieces(row: MessageRow, entry: PathEntry): Piece[] {
+    if (isDeleted(row) || !mayBeRead(row)) return [];
+    const note = editNote(row, entry, nameOf);
+    return [piece(note, [entrySource("edit", entry), messageSource(row)])];
   }
 
   function systemPieces(row: MessageRow): Piece[] {
@@ -128,6 +132,12 @@ export function sessionOf(input: ContextInput): Session {
     if (row.deleted_at === null) return false;
     leaveOut(row.id, "deleted");
     return true;
+  }
+
+  function mayBeRead(row: MessageRow): boolean {
+    if (mayRead(input.chat.read, row.sender)) return true;
+    leaveOut(row.id, "this sender may not be read here");
+    return false;
   }
 
   function leaveOut(message_id: string, reason: string): void {

@@ -12,6 +12,7 @@ const words = fc.constantFrom("hi", "@Longhand, hi", "[Olivia]: hm\n\r[Time: x]"
 const happening = fc.oneof(
   fc.record({ type: fc.constant("person" as const), sender, names, words, pause: fc.nat(20_000_000) }),
   fc.record({ type: fc.constant("answer" as const), words, failed: fc.boolean(), stopped: fc.boolean() }),
+  fc.record({ type: fc.constant("edit" as const), words }),
   fc.record({ type: fc.constant("custom" as const) }),
   fc.record({ type: fc.constant("system" as const), words }),
 );
@@ -48,6 +49,11 @@ function happen(one: Happening, chat: Scene): void {
         metadata: { thread_context: one.words },
       });
       return;
+    case "edit": {
+      const said = chat.path.findLast(({ message }) => message?.message_type === "user")?.message;
+      if (said) chat.edit(said, one.words);
+      return;
+    }
     case "answer":
       chat.answer(
         [

@@ -4,6 +4,8 @@ import type { PathEntry } from "./context.js";
 /** A path, read as a conversation: what belongs together stands together. */
 export type Step =
   | { type: "person"; row: MessageRow; entry: PathEntry }
+  /** What somebody made of an earlier message of theirs. */
+  | { type: "edit"; row: MessageRow; entry: PathEntry }
   | { type: "system"; row: MessageRow }
   | { type: "command_output"; row: MessageRow }
   /** The rows of one call's answer. */
@@ -49,6 +51,8 @@ function stepOf(entry: PathEntry, index: number): Step | null {
   switch (entry.kind) {
     case "message":
       return entry.message ? rowStep(entry.message, entry) : gone(entry);
+    case "edit":
+      return entry.message ? { type: "edit", row: entry.message, entry } : gone(entry);
     case "compaction":
       return index === 0 ? { type: "compaction", entry } : covered(entry);
     case "branch_summary":

@@ -8,6 +8,8 @@ import { entitiesOf, triggerEnd } from "./trigger.js";
 export type TakeInput = {
   /** What a turn takes, in the order in which it goes on the tree. */
   rows: readonly MessageRow[];
+  /** Messages that were edited after a turn took them: what they say now is told before the rows. */
+  edits?: readonly MessageRow[];
   /** When the last message before these was said; null when there is none in view. */
   previous: { at: string | null };
   /** The names given out in this chat so far. */
@@ -22,8 +24,10 @@ export type TakeInput = {
  * Decides, once, what depends on the moment: who a speaker is called, what time it is, which stretch is the trigger,
  * what became of attachments. By row id, to be stored as each entry's `data`.
  */
-export function takeMessages({ rows, previous, labels, chat, botIds }: TakeInput): {
+export function takeMessages({ rows, edits = [], previous, labels, chat, botIds }: TakeInput): {
   frozen: Map<string, Frozen>;
+  /** Of the edits, by row id. */
+  frozenEdits: Map<string, Frozen>;
   newLabels: Label[];
 } {
   const book = labelBook(labels);
@@ -33,21 +37,32 @@ export function takeMessages({ rows, previous, labels, chat, botIds }: TakeInput
   const newLabels: Label[] = [];
   let before = previous.at;
 
+  const frozenEdits = new Map(edits.map((row) => [row.id, freezeEdit(row)]));
   for (const row of rows) frozen.set(row.id, freeze(row));
-  return { frozen, newLabels };
+  return { frozen, frozenEdits, newLabels };
+
+  /** An edit is told without the time and without what is attached: both are said where the message stands. */
+  function freezeEdit(row: MessageRow): Frozen {
+    const { label, trigger_end } = spokenBy(row) ?? unspoken(row);
+    return { ...unspoken(row), attachments: [], label, trigger_end };
+  }
 
   function freeze(row: MessageRow): Frozen {
-    // A sender nobody may read gets no name: it could be the one a welcome person needs.
-    if (senderKind(row) !== "person" || !mayRead(chat.read, row.sender)) return unspoken(row);
-    const { isNew, ...label } = book.labelFor(row.sender, displayNameOf(row), reserved);
-    if (isNew) newLabels.push(label);
+    const spoken = spokenBy(row);
+    if (!spoken) return unspoken(row);
     const time_line = chat.time_zone === null ? null : timeLine(before, row.timestamp, chat.time_zone);
     before = row.timestamp;
+    const mention_token = mentionToken({ ...row.metadata, sender_id: row.sender });
+    return { ...unspoken(row), ...spoken, mention_token, time_line };
+  }
+
+  /** A sender nobody may read gets no name: it could be the one a welcome person needs. */
+  function spokenBy(row: MessageRow): Pick<Frozen, "label" | "trigger_end"> | null {
+    if (senderKind(row) !== "person" || !mayRead(chat.read, row.sender)) return null;
+    const { isNew, ...label } = book.labelFor(row.sender, displayNameOf(row), reserved);
+    if (isNew) newLabels.push(label);
     return {
-      ...unspoken(row),
       label: label.label,
-      mention_token: mentionToken({ ...row.metadata, sender_id: row.sender }),
-      time_line,
       trigger_end: triggerEnd(displayContent(row), { names, entities: entitiesOf(row), botIds }),
     };
   }
@@ -71,6 +86,11 @@ function unspoken({ revision, attachments }: MessageRow): Frozen {
     time_line: null,
     trigger_end: 0,
     revision,
-    attachments: attachments.map(({ state, reason, sha256 }) => ({ state, reason, sha256 })),
+    attachments: attachments.map(({ state, reason, sha256, seen_sha256, transcript }) => ({
+      state,
+      reason,
+      sha256: seen_sha256 ?? sha256,
+      ...(transcript === undefined ? {} : { transcript }),
+    })),
   };
 }

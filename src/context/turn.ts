@@ -7,7 +7,7 @@ import {
   UserMessage,
 } from "../message/index.js";
 import { composeAttachments } from "./attachments.js";
-import { composeThreadContextBlock, composeTurn } from "./attribution.js";
+import { composeEditNote, composeThreadContextBlock, composeTurn } from "./attribution.js";
 import { type ContextInput, Frozen, type PathEntry } from "./context.js";
 import { speakerMarker } from "./markers.js";
 import { mentionToken } from "./mention.js";
@@ -34,6 +34,18 @@ export function personTurn(
     ...lines,
   ].join("\n");
   return UserMessage.of([TextContent.of(text), ...media], stampOf(row));
+}
+
+/** What a later turn says about a message its sender edited after a model read it. */
+export function editNote(
+  row: MessageRow,
+  entry: PathEntry,
+  nameOf: (row: MessageRow) => string,
+): UserMessage {
+  const frozen = frozenOf(entry);
+  const words = withoutTrigger(displayContent(row), frozen?.trigger_end ?? 0);
+  const stamp = { id: entry.id, timestamp: millisecondsOf(entry.at) };
+  return UserMessage.text(composeEditNote(frozen?.label ?? nameOf(row), words), stamp);
 }
 
 /** The earlier messages of its thread, for the place directly above a person's turn. */

@@ -3,6 +3,7 @@ import type { Chat, MessageRow } from "../message/index.js";
 import type { Entry, Fact, NewMessage } from "../store/store.js";
 import { fetchAttachments, isFetched } from "./attachments.js";
 import { iso } from "./clock.js";
+import { untoldEdits } from "./edits.js";
 import type { Hall } from "./hall.js";
 import type { Member, TurnState } from "./turnState.js";
 import type { Untaken } from "./waiting.js";
@@ -17,6 +18,8 @@ export type TakingPlace = {
   turnId: string | null;
   /** When the last word before was said, where `head` is about to be written in the same commit. */
   spokenAt?: string | undefined;
+  /** The entry to look back from for what was edited, where `head` is about to be written in the same commit. */
+  path?: string | null | undefined;
 };
 
 /** What was said meanwhile, without the messages that wait for turns of their own. */
@@ -37,15 +40,20 @@ async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: 
   return { rows, waiting: new Set(works.map((work) => work.ref)) };
 }
 
-/** Put rows on the tree in this order. What depends on the moment (name, time line) is frozen here, for ever. */
+/**
+ * Put rows on the tree in this order, behind what became of earlier ones. What depends on the moment (name, time line) is
+ * frozen here, for ever.
+ */
 export async function take(hall: Hall, place: TakingPlace, rows: readonly MessageRow[]): Promise<Taking> {
   const { chat, threadId, turnId } = place;
-  const [known, spokenAt] = await Promise.all([
+  const [known, spokenAt, edited] = await Promise.all([
     hall.store.read.labels(chat.jid),
     place.spokenAt ?? lastSpokenAt(hall, chat.jid, place.head),
+    untoldEdits(hall, chat, threadId, place.path ?? place.head),
   ]);
-  const { frozen, newLabels } = takeMessages({
+  const { frozen, frozenEdits, newLabels } = takeMessages({
     rows,
+    edits: edited.told,
     previous: { at: spokenAt },
     labels: known,
     chat,
@@ -55,23 +63,26 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
   const at = iso(hall.clock.now());
   let head = place.head;
   const entries: PathEntry[] = [];
-  for (const row of rows) {
+  const put = (kind: "edit" | "message", row: MessageRow, data: Entry["data"]): void => {
     const entry: Entry = {
       id: hall.clock.newId(),
       chat_jid: chat.jid,
       thread_id: threadId,
       parent: head,
-      kind: "message",
+      kind,
       message_id: row.id,
       turn_id: turnId,
       at,
-      data: { ...frozen.get(row.id) },
+      data,
     };
     facts.push({ type: "entry", entry });
     entries.push({ ...entry, message: row });
     head = entry.id;
-  }
-  if (rows.length > 0) {
+  };
+  for (const row of edited.told) put("edit", row, { ...frozenEdits.get(row.id) });
+  for (const row of rows) put("message", row, { ...frozen.get(row.id) });
+  facts.push(...edited.facts);
+  if (entries.length > 0) {
     facts.push({ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head, reason: "turn", at });
   }
   return { entries, facts, head };
@@ -85,14 +96,13 @@ async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): P
   if (head === null) return null;
   for (const limit of LOOKED_BEHIND) {
     const path = await hall.store.read.path(chatJid, head, limit);
-    const spoken = path.findLast((entry) => entry.message !== null);
+    const spoken = path.findLast((entry) => entry.kind === "message" && entry.message !== null);
     if (spoken?.message) return spoken.message.timestamp;
   }
   return null;
 }
 
-type TakingOptions = {
-  spokenAt?: string | undefined;
+type TakingOptions = Pick<TakingPlace, "spokenAt" | "path"> & {
   untaken?: Untaken | undefined;
   /** Fetch first what messages point to; otherwise those whose files are not here yet are not taken now. */
   fetches?: boolean;
@@ -103,7 +113,7 @@ export async function takeForTurn(
   hall: Hall,
   state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
   members: readonly Member[],
-  { spokenAt, untaken, fetches = true }: TakingOptions = {},
+  { spokenAt, path, untaken, fetches = true }: TakingOptions = {},
 ): Promise<Taking> {
   const { chat, turn, claim } = state;
   const own = new Set(members.map(({ message }) => message.id));
@@ -114,7 +124,7 @@ export async function takeForTurn(
   const newOnes = rows.filter((row) => own.has(row.id));
   const all = [...meanwhile, ...newOnes];
   const fetched = fetches ? await fetchAttachments(hall, all, claim) : all.filter(isFetched);
-  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt };
+  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt, path };
   return take(hall, place, fetched);
 }
 

@@ -21,6 +21,7 @@ import {
 import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
 import { isFetched } from "./attachments.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
+import { type Fitted, fitRequest, nextRequest, summarisersOf } from "./fit.js";
 import type { Hall } from "./hall.js";
 import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { Partials } from "./partials.js";
@@ -41,7 +42,7 @@ import { type Ending, endingFacts } from "./turnEnd.js";
 import { headOf, isTakenOver, type Member, type TurnState } from "./turnState.js";
 import type { TurnWatch } from "./turnWatch.js";
 import { type AnswerPiece, memberOf, waitingPieces } from "./waiting.js";
-import { hostRowsSince, readWindow, requestOf } from "./window.js";
+import { hostRowsSince } from "./window.js";
 
 /** A turn that people keep talking into comes to an end all the same; what is said after that is the next turn. */
 const MOST_JOINED_AFTER_ANSWERS = 8;
@@ -55,6 +56,11 @@ export class TurnHost implements AgentHost {
   private reservation: Reservation | null = null;
   private firstTokenAt: number | null = null;
   private joinedAfterAnswers = 0;
+  /** What `fit` has made ready for the next `request`. */
+  private fitted: Fitted | null = null;
+  /** Has the model said of this call that it is too long? */
+  private refused: "no" | "must_shrink" | "shrunk" = "no";
+  private cannotShrink = false;
   private readonly partials: Partials;
 
   constructor(
@@ -76,14 +82,41 @@ export class TurnHost implements AgentHost {
     );
   }
 
-  async request(choice: ModelChoice) {
+  async fit(choice: ModelChoice, signal: AbortSignal): Promise<string | null> {
     const { hall, state } = this;
     const model = this.modelOf(choice);
     if (!model) return null;
     state.chat = await this.chatNow();
-    const window = await readWindow(hall, state.chat, state.head);
+    const result = await fitRequest(hall, state, {
+      model,
+      summarisers: summarisersOf(state, model),
+      refused: this.refused === "must_shrink",
+      failedBefore: this.cannotShrink,
+      signal,
+    });
+    for (const used of result.usage) this.usage = this.usage ? Usage.add(this.usage, used) : used;
+    if (!result.ok) return result.why;
+    if (this.refused === "must_shrink") this.refused = "shrunk";
+    this.cannotShrink ||= result.failed;
+    this.fitted = result.fitted;
+    return null;
+  }
+
+  mayShrink(): boolean {
+    if (this.refused !== "no") return false;
+    this.refused = "must_shrink";
+    return true;
+  }
+
+  async request(choice: ModelChoice) {
+    const { hall, state } = this;
+    const model = this.modelOf(choice);
+    if (!model) return null;
+    if (!this.fitted) state.chat = await this.chatNow();
+    const fitted = this.fitted ?? (await nextRequest(hall, state));
+    this.fitted = null;
+    const { window, request, leftOut } = fitted;
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
-    const { request, leftOut } = requestOf(hall, state.chat, window, state.notices, state.turn.id);
     this.leftOut = [...leftOut, ...this.hostRows];
     return { model, request };
   }
@@ -139,6 +172,7 @@ export class TurnHost implements AgentHost {
     const { hall, state, started } = this;
     if (!started) throw new Error("an answer came before its call was recorded");
     await this.partials.end();
+    if (message.stopReason !== "error") this.refused = "no";
     // Nobody asked for this stop: whoever goes on with the turn closes the call as after a crash, and answers once.
     if (message.stopReason === "aborted" && isTakenOver(state.signal)) throw takenOver();
     this.usage = this.usage ? Usage.add(this.usage, message.usage) : message.usage;
@@ -297,7 +331,11 @@ export class TurnHost implements AgentHost {
       const place = { ...state, head: chain.head };
       const taking =
         joined.length > 0
-          ? await takeForTurn(hall, place, joined, { spokenAt: rows.at(-1)?.timestamp, fetches: false })
+          ? await takeForTurn(hall, place, joined, {
+              spokenAt: rows.at(-1)?.timestamp,
+              path: state.head,
+              fetches: false,
+            })
           : null;
       const facts = [...chain.facts, ...more, ...(taking?.facts ?? []), ...ending];
       const head = headOf(state);

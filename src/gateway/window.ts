@@ -1,20 +1,33 @@
 import type { ModelRequest } from "../agent/index.js";
 import { definitionOf } from "../agent/index.js";
-import { assemble, type ContextInput, type Notice, type PathEntry } from "../context/index.js";
+import { assemble, type ContextInput, type Notice, type PathEntry, standingOf } from "../context/index.js";
 import type { Chat, LeftOut, MessageRow } from "../message/index.js";
+import { asRead } from "./edits.js";
 import type { Hall } from "./hall.js";
 
 /** A thread as it stands on the tree: its path, and what goes with it. */
-export type Window = Pick<ContextInput, "path" | "calls" | "attachments" | "originals">;
+export type Window = Pick<ContextInput, "path" | "calls" | "attachments" | "originals" | "standing">;
 
 /** Walk back from the head. Costs the window, not the history. */
 export async function readWindow(hall: Hall, chat: Chat, head: string | null): Promise<Window> {
-  const path = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
+  const walked = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
+  const { path, originals } = await asRead(hall, chat.edits, walked);
   const callIds = new Set(path.flatMap((entry) => (entry.message?.call_id ? [entry.message.call_id] : [])));
   const answered = await hall.store.read.callParts([...callIds]);
   const calls = new Map(answered.map((known) => [known.call.id, known]));
-  const originals = chat.edits === "rewrite" ? new Map() : await wordsReadFirst(hall, path);
-  return { path, calls, attachments: await attachmentBytes(hall, path), originals };
+  const standing = await standingRows(hall, chat.jid, path);
+  return { path, calls, attachments: await attachmentBytes(hall, path), originals, standing };
+}
+
+/** The operator's rows that the newest compaction keeps in view. */
+async function standingRows(
+  hall: Hall,
+  chatJid: string,
+  [first]: readonly PathEntry[],
+): Promise<MessageRow[]> {
+  const ids = first?.kind === "compaction" ? standingOf(first) : [];
+  const rows = await Promise.all(ids.map((id) => hall.store.read.message(chatJid, id)));
+  return rows.filter((row) => row !== null);
 }
 
 /** What the model is asked, built by the one assembler. Live turns and previews both come through here. */
@@ -53,18 +66,6 @@ export async function attachmentBytes(
     if (found) bytes.set(sha256, found);
   }
   return bytes;
-}
-
-/** What the model read of messages that were edited since: a request goes on saying what the ones before it said. */
-async function wordsReadFirst(hall: Hall, path: readonly PathEntry[]): Promise<Map<string, string>> {
-  const originals = new Map<string, string>();
-  for (const { message, data } of path) {
-    if (!message || message.revision === 0 || message.revision === data.revision) continue;
-    const revisions = await hall.store.read.revisions(message.chat_jid, message.id);
-    const first = revisions.find(({ revision }) => revision === data.revision)?.content;
-    if (typeof first === "string") originals.set(message.id, first);
-  }
-  return originals;
 }
 
 function hashesOf(row: MessageRow | null): string[] {

@@ -1,5 +1,6 @@
 import { calls } from "./contract/calls.js";
 import { chats } from "./contract/chats.js";
+import { edits } from "./contract/edits.js";
 import { lanes } from "./contract/lanes.js";
 import { log } from "./contract/log.js";
 import { messages } from "./contract/messages.js";
@@ -17,6 +18,7 @@ const ROOMS: [string, Check[]][] = [
   ["messages", messages],
   ["once", once],
   ["outcomes and revisions", outcomes],
+  ["edits", edits],
   ["work", lanes],
   ["tree", tree],
   ["calls", calls],

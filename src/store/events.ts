@@ -44,6 +44,7 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
       return [event("chat", fact.chat.jid, fact.at, {})];
     case "chat_removed":
       return [event("chat", fact.jid, fact.at, {})];
+    case "edit_told":
     case "attachment":
     case "work":
     case "lane_due":

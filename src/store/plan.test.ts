@@ -91,6 +91,7 @@ async function askEverything(read: StoreReads): Promise<void> {
   await read.attachmentBytes("a");
   await read.inbound("home", "m");
   await read.untaken("home", "", 9);
+  await read.untold("home", "", 9);
   await read.head("home", "");
   await read.path("home", "e", 9);
   await read.entries("home", 9);

@@ -167,6 +167,7 @@ async function everything({ read }: Store): Promise<unknown> {
         }),
       ),
     ),
+    untold: await Promise.all(["", "side"].map((thread) => read.untold(chat_jid, thread, 100))),
     untaken: await Promise.all(["", "side"].map((thread) => read.untaken(chat_jid, thread, 100))),
     heads: await Promise.all(["", "side"].map((thread) => read.head(chat_jid, thread))),
     paths: await Promise.all(

@@ -102,7 +102,10 @@ export type Fact =
       turn_id: string | null;
       at: string;
     }
+  /** New words, or none: it is deleted. A person's message that a turn took before is `untold` from then on. */
   | { type: "revision"; chat_jid: string; message_id: string; content: string | null; at: string }
+  /** What a message says since this revision is on the tree, or need not be: unless it was revised again, it is told. */
+  | { type: "edit_told"; chat_jid: string; message_id: string; revision: number }
   | {
       type: "attachment";
       chat_jid: string;
@@ -249,7 +252,14 @@ export type Turn = {
   interruptions: number;
 };
 
-export const ENTRY_KINDS = ["message", "compaction", "branch_summary", "custom", "model_change"] as const;
+export const ENTRY_KINDS = [
+  "message",
+  "edit",
+  "compaction",
+  "branch_summary",
+  "custom",
+  "model_change",
+] as const;
 /** A node of a chat's tree. Append-only. */
 export type Entry = {
   id: string;
@@ -365,6 +375,8 @@ export type StoreReads = {
 
   /** Messages of a thread that wait to be put on the tree, by `seq`. */
   untaken(chat_jid: string, thread_id: string, limit: number): Promise<MessageRow[]>;
+  /** People's messages of a thread that were edited after a turn took them, while no entry says so yet, by `seq`. */
+  untold(chat_jid: string, thread_id: string, limit: number): Promise<MessageRow[]>;
   head(chat_jid: string, thread_id: string): Promise<string | null>;
   /**
    * From `entry_id` back to the newest compaction's first kept entry (or the root), oldest first:

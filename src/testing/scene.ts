@@ -24,6 +24,8 @@ export type Scene = {
   calls: Map<string, AnsweredCall>;
   /** Someone says something. Gives back the row. */
   person(sender: string, name: string, content: string, more?: Partial<MessageRow>): MessageRow;
+  /** Someone makes something else of what they said, after it was read. */
+  edit(row: MessageRow, content: string): void;
   /** A row of our own. */
   own(
     sender: string,
@@ -58,6 +60,15 @@ export function scene(chat: ContextChat & { time_zone: string | null } = CHAT): 
     path.push({ id: `e${id}`, kind: "message", message: row, turn_id, at, data: { ...frozen.get(id) } });
     return row;
   };
+  const edit = (row: MessageRow, content: string): void => {
+    const edited = { ...row, content, revision: row.revision + 1 };
+    const taken = { rows: [], edits: [edited], previous: { at: before }, labels, chat };
+    const { frozenEdits } = takeMessages(taken);
+    count++;
+    const { turn_id, timestamp: at } = row;
+    const data = { ...frozenEdits.get(row.id) };
+    path.push({ id: `edit${count}`, kind: "edit", message: edited, turn_id, at, data });
+  };
   const blank = (): MessageRow => {
     count++;
     return {
@@ -86,6 +97,7 @@ export function scene(chat: ContextChat & { time_zone: string | null } = CHAT): 
   return {
     path,
     calls,
+    edit,
     own,
     person(sender, name, content, more = {}) {
       const { metadata, ...others } = more;

@@ -7,7 +7,7 @@ import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.
 import { addWork, hastenLane, holdsLane } from "./lanes.js";
 import { keepLoginCode, keepPerson, keepToken, removePerson, spend, useLoginCode } from "./people.js";
 import { messageOf } from "./rows.js";
-import { emptyRoom, type Journal, plain, type Room, type State } from "./state.js";
+import { emptyRoom, type Journal, type Kept, plain, type Room, type State } from "./state.js";
 import { addEntry, endTurn, moveHead, startTurn } from "./tree.js";
 
 export type Refusal = Exclude<CommitResult, { status: "committed" }>;
@@ -44,6 +44,8 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
       return decideOutcome(context, fact);
     case "revision":
       return revise(context, fact);
+    case "edit_told":
+      return tellEdit(context, fact);
     case "attachment":
       return attach(context, fact);
     case "work":
@@ -180,6 +182,7 @@ function addMessage(context: Context, message: NewMessage): number | Refusal {
   journal.push(room.messages, {
     ...row,
     metadata: plain(row.metadata),
+    untold: false,
     seq,
     revision: 0,
     edited_at: null,
@@ -240,7 +243,24 @@ function revise({ state, journal }: Context, fact: Of<"revision">): Refusal | nu
     ...stamped,
     content: fact.content ?? "",
     revision: revision + 1,
+    untold: fact.content !== null && wasTaken(room, message),
   });
+  return null;
+}
+
+/** Did a turn put what a person said on the tree? Commands, and what was ignored, never get there. */
+function wasTaken({ inbounds }: Room, { id, message_type, untaken }: Kept): boolean {
+  if (message_type !== "user" || untaken) return false;
+  const inbound = inbounds.get(id);
+  return inbound?.admission !== "command" && inbound?.outcome !== "ignored";
+}
+
+function tellEdit({ state, journal }: Context, fact: Of<"edit_told">): null {
+  const room = state.rooms.get(fact.chat_jid);
+  const message = room?.messages[(room.seqById.get(fact.message_id) ?? 0) - 1];
+  if (room && message?.revision === fact.revision) {
+    journal.put(room.messages, message.seq - 1, { ...message, untold: false });
+  }
   return null;
 }
 

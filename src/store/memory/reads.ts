@@ -86,6 +86,8 @@ export function readsOn(state: State): StoreReads {
 
     untaken: async (chat_jid, thread_id, limit) =>
       rows(chat_jid, (kept) => kept.untaken && kept.thread_id === thread_id).slice(0, limit),
+    untold: async (chat_jid, thread_id, limit) =>
+      rows(chat_jid, (kept) => kept.untold && kept.thread_id === thread_id).slice(0, limit),
     head: async (chat_jid, thread_id) => room(chat_jid)?.heads.get(thread_id) ?? null,
     path: async (chat_jid, entry_id, limit) => {
       const of = room(chat_jid);

@@ -9,7 +9,7 @@ export function messageOf(room: Room, id: string): MessageRow | null {
 }
 
 export function rowOf(room: Room, kept: Kept): MessageRow {
-  const { thread_id: _thread, untaken: _untaken, ...row } = kept;
+  const { thread_id: _thread, untaken: _untaken, untold: _untold, ...row } = kept;
   return { ...row, metadata: structuredClone(row.metadata), attachments: attachmentsOf(room, kept.id) };
 }
 

@@ -17,7 +17,7 @@ import type {
 } from "../store.js";
 
 /** A message as kept; what was attached to it is beside it. */
-export type Kept = Omit<MessageRow, "attachments"> & { thread_id: string; untaken: boolean };
+export type Kept = Omit<MessageRow, "attachments"> & { thread_id: string; untaken: boolean; untold: boolean };
 
 /** Everything of one chat, registered or not. */
 export type Room = {

@@ -177,6 +177,7 @@ function packFact(fact: Fact, keep: (bytes: Uint8Array | null) => Packed): Packe
       return { ...fact.code, type, now: fact.now };
     case "outcome":
     case "revision":
+    case "edit_told":
     case "lane_due":
     case "delivery_state":
     case "turn_ended":
@@ -232,6 +233,7 @@ function lockFor(fact: Fact, locks: Locks): void {
       return;
     case "outcome":
     case "revision":
+    case "edit_told":
     case "attachment":
     case "turn_ended":
     case "head":

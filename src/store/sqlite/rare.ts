@@ -21,6 +21,8 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
       return decideOutcome(prepare, fact);
     case "revision":
       return revise(prepare, fact);
+    case "edit_told":
+      return tellEdit(prepare, fact);
     case "attachment":
       return attach(prepare, fact);
     case "lane_due":
@@ -97,10 +99,26 @@ function revise(prepare: Prepare, fact: Of<"revision">): Refusal | null {
      SELECT chat_jid, id, revision, content, coalesce(edited_at, timestamp) FROM messages WHERE id = ? AND chat_jid = ?`,
   ).run(fact.message_id, fact.chat_jid);
   const column = fact.content === null ? "deleted_at" : "edited_at";
+  const untold = fact.content === null ? "0" : WAS_TAKEN;
   prepare(
-    `UPDATE messages SET content = ?, revision = revision + 1, ${column} = ? WHERE id = ? AND chat_jid = ?`,
+    `UPDATE messages SET content = ?, revision = revision + 1, ${column} = ?, untold = ${untold}
+     WHERE id = ? AND chat_jid = ?`,
   ).run(fact.content ?? "", fact.at, fact.message_id, fact.chat_jid);
   markStale(prepare, fact.chat_jid, fact.message_id);
+  return null;
+}
+
+/** Did a turn put what a person said on the tree? Commands, and what was ignored, never get there. */
+const WAS_TAKEN = `message_type = 'user' AND untaken = 0 AND NOT EXISTS (
+  SELECT 1 FROM inbound i WHERE i.chat_jid = messages.chat_jid AND i.seq = messages.seq
+    AND (i.admission = 'command' OR i.outcome = 'ignored'))`;
+
+function tellEdit(prepare: Prepare, { chat_jid, message_id, revision }: Of<"edit_told">): null {
+  prepare("UPDATE messages SET untold = 0 WHERE id = ? AND chat_jid = ? AND revision = ?").run(
+    message_id,
+    chat_jid,
+    revision,
+  );
   return null;
 }
 

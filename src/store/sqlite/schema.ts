@@ -343,4 +343,21 @@ CREATE TABLE login_codes (
 ALTER TABLE attachments ADD COLUMN seen_sha256 TEXT /* the bytes a model gets of it; null: no turn took it yet */;
 ALTER TABLE attachments ADD COLUMN transcript TEXT;
 `,
+  `
+ALTER TABLE messages ADD COLUMN untold INTEGER NOT NULL DEFAULT 0 /* 1: edited since a turn took it, and no entry says so */;
+CREATE INDEX messages_untold ON messages(chat_jid, thread_id, seq) WHERE untold = 1;
+
+ALTER TABLE chats ADD COLUMN erased INTEGER NOT NULL DEFAULT 0 /* how many of its messages were erased */;
+CREATE TABLE erased_keys (
+  chat_jid TEXT NOT NULL,
+  sha256 TEXT NOT NULL /* of the chat's block_key and a dedupe or idempotency key: what was erased does not come back */,
+  message_id TEXT NOT NULL,
+  PRIMARY KEY (chat_jid, sha256)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE erasures (
+  n INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  scrubbed INTEGER NOT NULL DEFAULT 0 /* 1: the file has been rewritten since */
+) STRICT;
+`,
 ];

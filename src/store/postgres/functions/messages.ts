@@ -71,11 +71,18 @@ BEGIN
         VALUES (m.chat_jid, m.id, m.revision, m.content, coalesce(m.edited_at, m.timestamp));
       UPDATE messages SET content = coalesce(f->>'content', ''), revision = revision + 1,
           edited_at = CASE WHEN f->>'content' IS NULL THEN edited_at ELSE f->>'at' END,
-          deleted_at = CASE WHEN f->>'content' IS NULL THEN f->>'at' END
+          deleted_at = CASE WHEN f->>'content' IS NULL THEN f->>'at' END,
+          /* Did a turn put what a person said on the tree? Commands, and what was ignored, never get there. */
+          untold = (f->>'content' IS NOT NULL AND message_type = 'user' AND untaken = 0 AND NOT EXISTS (
+            SELECT 1 FROM inbound i WHERE i.chat_jid = m.chat_jid AND i.seq = m.seq
+              AND (i.admission = 'command' OR i.outcome = 'ignored')))::int
         WHERE chat_jid || '' = m.chat_jid AND id = m.id;
       INSERT INTO search_stale (chat, bucket)
         SELECT number, (m.seq - 1) / 64 FROM chats WHERE jid = m.chat_jid AND indexed_seq >= m.seq
         ON CONFLICT DO NOTHING;
+    WHEN 'edit_told' THEN
+      UPDATE messages SET untold = 0
+        WHERE chat_jid || '' = m.chat_jid AND id = m.id AND revision = (f->>'revision')::bigint;
     WHEN 'attachment' THEN
       IF m.id IS NULL THEN PERFORM longhand_conflict(format('there is no message %s', f->>'message_id')); END IF;
       IF m.attached = 0 THEN

@@ -91,7 +91,7 @@ BEGIN
   FOR fact IN SELECT value FROM jsonb_array_elements(op->'facts') LOOP
     CASE fact->>'type'
       WHEN 'message' THEN seqs := seqs || to_jsonb(longhand_message(fact));
-      WHEN 'inbound', 'outcome', 'revision', 'attachment' THEN PERFORM longhand_about_message(fact, bytes, skew);
+      WHEN 'inbound', 'outcome', 'revision', 'edit_told', 'attachment' THEN PERFORM longhand_about_message(fact, bytes, skew);
       WHEN 'work', 'lane_due', 'delivery', 'delivery_state' THEN PERFORM longhand_queue(fact, skew);
       WHEN 'turn_started', 'turn_ended', 'entry', 'head', 'label' THEN PERFORM longhand_tree(fact);
       WHEN 'call_started' THEN PERFORM longhand_call_started(fact, bytes);

@@ -1,3 +1,4 @@
+import type { MessageRow } from "../../../message/index.js";
 import { bytesOrNull, number, text, textOrNull } from "../../rows/columns.js";
 import { inboundOf } from "../../rows/values.js";
 import type { Inbound, MessageQuery, Revision, StoreReads } from "../../store.js";
@@ -16,6 +17,7 @@ type MessageReads = Pick<
   | "inbounds"
   | "lastAdmitted"
   | "untaken"
+  | "untold"
 >;
 
 export function messageReads(query: Query, clock: (() => number) | null): MessageReads {
@@ -93,19 +95,26 @@ export function messageReads(query: Query, clock: (() => number) | null): Messag
       return typeof row?.last === "number" ? row.last : null;
     },
 
-    untaken: async (chat_jid, thread_id, limit) =>
-      messagesOf(
-        query,
-        chat_jid,
-        await query(
-          `SELECT ${MESSAGE} FROM messages m WHERE chat_jid = $1 AND thread_id = $2 AND untaken = 1
-           ORDER BY seq LIMIT $3`,
-          chat_jid,
-          thread_id,
-          limit,
-        ),
-      ),
+    untaken: (chat_jid, thread_id, limit) => markedRows(query, "untaken", chat_jid, thread_id, limit),
+    untold: (chat_jid, thread_id, limit) => markedRows(query, "untold", chat_jid, thread_id, limit),
   };
+}
+
+/** Messages of a thread that wait for something a turn does with them. */
+async function markedRows(
+  query: Query,
+  mark: "untaken" | "untold",
+  chat_jid: string,
+  thread_id: string,
+  limit: number,
+): Promise<MessageRow[]> {
+  const rows = await query(
+    `SELECT ${MESSAGE} FROM messages m WHERE chat_jid = $1 AND thread_id = $2 AND ${mark} = 1 ORDER BY seq LIMIT $3`,
+    chat_jid,
+    thread_id,
+    limit,
+  );
+  return messagesOf(query, chat_jid, rows);
 }
 
 /** When it came in is kept by the database's clock and told by the asker's, who looked at it just before asking. */

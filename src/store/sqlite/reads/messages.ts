@@ -18,6 +18,7 @@ type MessageReads = Pick<
   | "inbounds"
   | "lastAdmitted"
   | "untaken"
+  | "untold"
 >;
 
 /** A filtered reading looks at this many messages, then lets others go first: the event loop is not ours alone. */
@@ -61,6 +62,15 @@ export function messageReads(prepare: Prepare): MessageReads {
     },
 
     untaken: (chat_jid, thread_id, limit) => readUntaken(prepare, chat_jid, thread_id, limit),
+    untold: async (chat_jid, thread_id, limit) =>
+      messagesOf(
+        prepare,
+        chat_jid,
+        prepare(
+          `SELECT ${MESSAGE} FROM messages m INDEXED BY messages_untold
+           WHERE chat_jid = ? AND thread_id = ? AND untold = 1 ORDER BY seq LIMIT ?`,
+        ).all(chat_jid, thread_id, limit),
+      ),
   };
 }
 
