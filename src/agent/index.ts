@@ -13,7 +13,9 @@ export { type AgentStart, runAgent } from "./run.js";
 export { runShell, type ShellEnd, type ShellOptions } from "./shell.js";
 export type { StandardSchema } from "./standardSchema.js";
 export * from "./tool.js";
-export { encode } from "../provider/call.js";
+export { encode, isRetryable, send } from "../provider/call.js";
+export { COMMON_IMAGE, type MediaLimits, mediaLimitsOf, takesAddress } from "../provider/mediaLimits.js";
+export type { Clip, Transcriber, Transcript, TranscriptUsage } from "../provider/transcribe.js";
 export type {
   EncodedBlock,
   EncodedRequest,

@@ -2,6 +2,7 @@ import {
   type AttachmentRow,
   AudioContent,
   ImageContent,
+  mediaKind,
   sniffImage,
   type UserContent,
 } from "../message/index.js";
@@ -14,10 +15,7 @@ import { attachmentMarker, cutMarker, MARKER } from "./markers.js";
 const MAX_TEXT = 100_000;
 const MAX_WORDS = 200;
 
-type Kept = {
-  attachments?: ReadonlyMap<string, Uint8Array> | undefined;
-  transcripts?: ReadonlyMap<string, string> | undefined;
-};
+type Kept = { attachments?: ReadonlyMap<string, Uint8Array> | undefined };
 type Attached = { lines: string[]; images: Uint8Array[]; audio: Uint8Array[] };
 
 /** What a model reads, sees and hears of a message's attachments: one line for each, then what it can take in. */
@@ -43,32 +41,33 @@ function compose(row: AttachmentRow, kept: Kept): Attached {
     case "unavailable":
       return only(line(row, `unavailable: ${row.reason ?? "no reason is known"}`));
     case "transcribed":
-      return composeTranscript(row, kept);
+      return composeTranscript(row);
     case "delivered":
       return composeDelivered(row, kept);
   }
 }
 
-function composeTranscript(row: AttachmentRow, { transcripts }: Kept): Attached {
-  const said = row.sha256 === null ? undefined : transcripts?.get(row.sha256);
-  return said === undefined
-    ? only(line(row, "transcribed"))
-    : { lines: [line(row, "transcribed"), ...fenced(said)], images: [], audio: [] };
+/** A machine wrote it down: nobody typed these words, and the line above them says so. */
+function composeTranscript(row: AttachmentRow): Attached {
+  const heard = line(row, "transcribed");
+  const { transcript = "" } = row;
+  return transcript === "" ? only(heard) : { lines: [heard, ...fenced(transcript)], images: [], audio: [] };
 }
 
 function composeDelivered(row: AttachmentRow, { attachments }: Kept): Attached {
   const bytes = row.sha256 === null ? undefined : attachments?.get(row.sha256);
   if (!bytes) return only(line(row, "unavailable: its bytes are not at hand"));
-  const mime = row.mime_type.toLowerCase();
   const delivered = line(row, "delivered");
-  if (mime.startsWith("image/")) {
-    if (sniffImage(bytes) === null) return only(line(row, "unavailable: no kind of image a model can see"));
-    return { lines: [delivered], images: [bytes], audio: [] };
+  switch (mediaKind(row.mime_type, bytes)) {
+    case "image":
+      if (sniffImage(bytes) === null) return only(line(row, "unavailable: no kind of image a model can see"));
+      return { lines: [delivered], images: [bytes], audio: [] };
+    case "audio":
+      return { lines: [delivered], images: [], audio: [bytes] };
+    case null:
+      if (!row.mime_type.toLowerCase().startsWith("text/")) return only(delivered);
+      return { lines: [delivered, ...fenced(textOf(bytes))], images: [], audio: [] };
   }
-  if (mime.startsWith("audio/")) return { lines: [delivered], images: [], audio: [bytes] };
-  if (mime.startsWith("text/"))
-    return { lines: [delivered, ...fenced(textOf(bytes))], images: [], audio: [] };
-  return only(delivered);
 }
 
 function only(text: string): Attached {

@@ -4,9 +4,7 @@ import type { ContextChat, ContextInput, PathEntry } from "./context.js";
 import { takeMessages } from "./take.js";
 
 /** How rows are to be read, where they do not say it themselves. */
-export type SdkOptions = Partial<
-  Pick<ContextInput, "calls" | "attachments" | "transcripts" | "originals">
-> & {
+export type SdkOptions = Partial<Pick<ContextInput, "calls" | "attachments" | "originals">> & {
   chat?: Partial<ContextChat> & { time_zone?: string };
   botIds?: readonly string[];
 };

@@ -27,6 +27,19 @@ export function sniffAudio(bytes: Uint8Array): AudioMime | null {
   return null;
 }
 
+/**
+ * Whether a file is something to look at or to listen to, by its bytes where they say it, else by the type it was given.
+ * What is called text stays text: any letters may begin it.
+ */
+export function mediaKind(declared: string, bytes: Uint8Array): "image" | "audio" | null {
+  const mime = declared.toLowerCase();
+  if (mime.startsWith("text/")) return null;
+  if (sniffImage(bytes)) return "image";
+  if (sniffAudio(bytes)) return "audio";
+  if (mime.startsWith("image/")) return "image";
+  return mime.startsWith("audio/") ? "audio" : null;
+}
+
 /** The first bytes in hex, for an error message a person can act on. */
 export function firstBytes(bytes: Uint8Array): string {
   if (bytes.length === 0) return "nothing (0 bytes)";
