@@ -32,6 +32,13 @@ export type Verdict = "end" | "go_on" | "joined";
 export type AgentHost = {
   /** Wait until one more call of this model may run; what it gives frees the place. */
   slot(choice: ModelChoice, signal: AbortSignal): Promise<() => void>;
+  /**
+   * Makes the conversation fit the model it is about to be sent to. Null: it does, as far as anybody knows; else why it
+   * cannot be made to.
+   */
+  fit?(choice: ModelChoice, signal: AbortSignal): Promise<string | null>;
+  /** The model said that the request is too long. May it be asked again, once `fit` has made it shorter? */
+  mayShrink?(): boolean;
   /** The next request, built anew from what is known now. Null: there is no fallback. */
   request(choice: ModelChoice): Promise<{ model: Model; request: ModelRequest } | null>;
   /** Records the exact bytes; resolves once that is durable. */
@@ -68,6 +75,8 @@ export type AgentEnd =
   | { status: "failed"; message: AssistantMessage }
   /** A call was not made: the budget is spent. */
   | { status: "refused"; why: string }
+  /** The conversation does not fit the model, and could not be made to. */
+  | { status: "too_long"; why: string }
   | { status: "out_of_steps" }
   | { status: "out_of_time" }
   | { status: "out_of_money" };

@@ -24,6 +24,7 @@ export type Called =
 type Attempt =
   | { status: "made"; call: PreparedCall; message: AssistantMessage; retryAfterMs: number | null }
   | { status: "refused"; why: string }
+  | { status: "too_long"; why: string }
   | { status: "no_model" };
 
 const FIRST_WAIT_MS = 500;
@@ -53,7 +54,7 @@ export async function callModel(run: Run, before: AssistantMessage | null): Prom
     if (stop) return { ok: false, end: stop };
     const made = await attemptCall(run, attempt);
     if (!made) return { ok: false, end: stopOf(run) ?? { status: "stopped" } };
-    if (made.status === "refused") return { ok: false, end: made };
+    if (made.status === "refused" || made.status === "too_long") return { ok: false, end: made };
     if (made.status === "no_model") {
       if (!failure) throw new Error("there is no request for the chat's own model");
       return { ok: false, end: { status: "failed", message: failure } };
@@ -65,6 +66,7 @@ export async function callModel(run: Run, before: AssistantMessage | null): Prom
     if (message.stopReason === "aborted") return { ok: false, end: stopOf(run) ?? { status: "stopped" } };
     if (!failed) return { ok: true, call, message, verdict };
     failure = message;
+    if (message.errorKind === "overflow" && run.host.mayShrink?.()) continue;
     const wait = waitBeforeRetry(run, attempt, made);
     if (wait !== null) {
       await run.host.sleep(wait, run.deadline.signal);
@@ -96,6 +98,8 @@ async function attemptCall(run: Run, attempt: number): Promise<Attempt | null> {
   if (!free) return null;
   try {
     if (run.deadline.signal.aborted) return null;
+    const tooLong = (await host.fit?.(choice, run.deadline.signal)) ?? null;
+    if (tooLong !== null) return { status: "too_long", why: tooLong };
     const next = await host.request(choice);
     if (!next) return { status: "no_model" };
     const unsaved = { attempt, model: next.model, encoded: encode(next.model, next.request) };

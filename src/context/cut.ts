@@ -32,8 +32,10 @@ export function chooseCut(path: readonly PathEntry[], keepTokens: number): Cut |
 export function standingIn(covered: readonly PathEntry[]): string[] {
   const [previous] = covered;
   const before = previous?.kind === "compaction" ? standingOf(previous) : [];
-  const own = covered.flatMap(({ message }) =>
-    message && audienceOf(message).toModel === "system" && message.deleted_at === null ? [message.id] : [],
+  const own = covered.flatMap(({ kind, message }) =>
+    kind === "message" && message && audienceOf(message).toModel === "system" && message.deleted_at === null
+      ? [message.id]
+      : [],
   );
   return [...new Set([...before, ...own])];
 }
@@ -63,8 +65,8 @@ function cutPlaces(path: readonly PathEntry[]): number[] {
   let open: { callId: string | null; from: number } | null = null;
   // What may not be parted, as ranges: the places behind the first up to the last.
   const together: [from: number, to: number][] = [];
-  path.forEach(({ message }, place) => {
-    const reach = message ? audienceOf(message).toModel : "never";
+  path.forEach(({ kind, message }, place) => {
+    const reach = message && kind === "message" ? audienceOf(message).toModel : "never";
     if (!message || reach === "never") return;
     if (reach === "tool") {
       together.push([answerFrom.get(toolUseId(message)) ?? place - 1, place]);
@@ -97,7 +99,7 @@ function partedPlaces(together: readonly [number, number][], length: number): bo
 }
 
 function isCuttable(entry: PathEntry | undefined): boolean {
-  if (entry?.kind === "branch_summary") return true;
+  if (entry?.kind === "branch_summary" || entry?.kind === "edit") return true;
   return entry?.kind === "message" && entry.message !== null && audienceOf(entry.message).toModel !== "never";
 }
 
@@ -118,6 +120,6 @@ function isOfAnswer(row: MessageRow): boolean {
 
 /** A summary of nothing but system rows, which stay, or of a summary alone, makes no room. */
 function isWorthSummarising({ kind, message }: PathEntry): boolean {
-  if (kind === "branch_summary") return true;
+  if (kind === "branch_summary" || kind === "edit") return true;
   return kind === "message" && message !== null && !["system", "never"].includes(audienceOf(message).toModel);
 }

@@ -20,6 +20,6 @@ export { buildSessionContext } from "./session.js";
 export { type SummaryAsk, type SummaryKind, type SummaryRequest, summaryRequest } from "./summary.js";
 export { type TakeInput, takeMessages } from "./take.js";
 export { timeLine } from "./time.js";
-export { estimateTokens, type Filled, filledTokens } from "./tokens.js";
+export { entryTokens, estimateTokens, type Filled, filledTokens } from "./tokens.js";
 export { stretchesOf, type TranscriptPiece, transcriptOf } from "./transcript.js";
 export { entitiesOf, matchTrigger, stripTrigger, type TriggerMatch, type TriggerOptions } from "./trigger.js";

@@ -54,7 +54,8 @@ export function entryTokens({ kind, message, data }: PathEntry): number {
   if (kind === "compaction" || kind === "branch_summary") {
     return typeof data.summary === "string" ? AROUND_MESSAGE + estimateTokens(data.summary) : 0;
   }
-  if (kind !== "message" || !message || audienceOf(message).toModel === "never") return 0;
+  if ((kind !== "message" && kind !== "edit") || !message || audienceOf(message).toModel === "never")
+    return 0;
   return AROUND_MESSAGE + estimateTokens(wordsBeside(message)) + message.attachments.length * MEDIA_TOKENS;
 }
 

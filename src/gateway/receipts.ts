@@ -5,6 +5,7 @@ import {
   type Block,
   type Call,
   type CallEnvelope,
+  type CallPurpose,
   callEndOf,
   type LeftOut,
 } from "../message/index.js";
@@ -35,6 +36,8 @@ export type ReceiptInput = {
   chatJid: string;
   turnId: string;
   call: Omit<PreparedCall, "id">;
+  /** `turn` unless told. */
+  purpose?: CallPurpose;
   blocks: RequestBlock[];
   leftOut: LeftOut[];
   previous: PreviousRequest | null;
@@ -56,7 +59,7 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
       chat_jid: input.chatJid,
       turn_id: input.turnId,
       attempt: call.attempt,
-      purpose: "turn",
+      purpose: input.purpose ?? "turn",
       provider: call.model.provider,
       api: call.model.api,
       model: call.model.id,

@@ -28,7 +28,7 @@ export type TurnStart = {
 /** One turn to its end: its messages are answered, or end in another named outcome. */
 export async function runTurn(hall: Hall, begun: TurnStart, signal: AbortSignal): Promise<void> {
   const { claim, chat, members } = begun;
-  const models = modelsOf(hall, chat);
+  const models = await modelsOf(hall, chat);
   if (!models.ok) return cannotAnswer(hall, begun, models.why);
   const stop = new AbortController();
   follow(signal, stop);
@@ -114,6 +114,11 @@ async function conclude(
       const news = told ? [] : tell(`The assistant does not answer: ${end.why}.`, { refused: end.why });
       return host.finish({ outcome: "over_budget", reason: end.why }, news);
     }
+    case "too_long":
+      return host.finish(
+        { outcome: "failed", reason: end.why },
+        tell(`The assistant could not answer: ${end.why}.`, { error_kind: "overflow" }),
+      );
     case "out_of_steps":
       return gaveUp(`it took more than ${hall.limits.steps} steps`);
     case "out_of_time":

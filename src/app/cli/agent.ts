@@ -45,6 +45,8 @@ function problemOf(
       };
     case "refused":
       return { message: end.why, kind: "unknown" };
+    case "too_long":
+      return { message: end.why, kind: "overflow" };
     case "out_of_steps":
       return { message: "it took too many steps", kind: "unknown" };
     case "out_of_time":
