@@ -25,5 +25,6 @@ export * from "./rows.js";
 export type { From } from "./shape.js";
 export * from "./sniff.js";
 export * from "./text.js";
+export * from "./listing.js";
 export * from "./usage.js";
 export * from "./why.js";

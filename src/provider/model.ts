@@ -5,7 +5,7 @@ import type { Api, Model, Price, Quirks, Signing } from "./codec.js";
 import { builtInFacts } from "./modelFacts.js";
 import { FREE } from "./price.js";
 import { quirksOf } from "./quirks.js";
-import { ANTHROPIC, type Env, GOOGLE, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
+import { ANTHROPIC, type Env, GOOGLE, OLLAMA, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
 
 export type ModelOptions = {
   api: Api;
@@ -27,7 +27,6 @@ export type ModelOptions = {
 /** A model, or what to type so that there is one. */
 export type ResolvedModel = { ok: true; model: Model } | { ok: false; why: string };
 
-const OLLAMA = "http://127.0.0.1:11434/v1";
 const DEMO = "demo:";
 const DEMO_DELAY_MS = 15;
 const EXAMPLES =
@@ -90,11 +89,11 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
         : found;
     }
     case "ollama":
-      return resolveAt(set(env, "OLLAMA_BASE_URL") ?? OLLAMA, "OLLAMA_BASE_URL", {
+      return resolveAt(OLLAMA.settings(env).baseUrl.value ?? OLLAMA.baseUrl, "OLLAMA_BASE_URL", {
         provider: "ollama",
         api: "openai-chat",
         id,
-        apiKey: set(env, "OLLAMA_API_KEY"),
+        apiKey: OLLAMA.settings(env).apiKey.value,
         price: FREE,
       });
     default:

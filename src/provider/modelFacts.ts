@@ -78,6 +78,7 @@ export function hostOf(baseUrl: string): string {
 function vendorFacts(api: Api, baseUrl: string, id: string): Partial<ModelFacts> {
   if (OPENAI_HOST.test(hostOf(baseUrl))) return rowsOf(OPENAI, id);
   if (api === "gemini") return rowsOf(GEMINI, id);
+  if (api === "demo") return { images: false, audio: false, pdf: false, thinking: true, tools: true };
   // Chat Completions is spoken by servers that lend any name to any model; Claude's own APIs are not.
   if (api === "openai-chat" || api === "openai-responses") return {};
   // Whoever else serves a model sets a price of their own.

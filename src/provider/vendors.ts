@@ -16,6 +16,8 @@ export type Vendor = {
   settings(env: Env): { apiKey: Setting; baseUrl: Setting; model: Setting };
   /** What the address of a server of one's own looks like. */
   ownServer: string;
+  /** What to do where such a server names no model. */
+  hint: string;
   /** Cheap, quick, and open to every key. */
   usualId: string;
 };
@@ -31,6 +33,7 @@ export const OPENAI: Vendor = {
     model: setting(env, "OPENAI_MODEL"),
   }),
   ownServer: "http://127.0.0.1:8080/v1",
+  hint: "Name one: LONGHAND_MODEL=openai/<its id>",
   usualId: "gpt-4.1-mini",
 };
 
@@ -45,6 +48,7 @@ export const ANTHROPIC: Vendor = {
     model: setting(env, "ANTHROPIC_MODEL"),
   }),
   ownServer: "http://127.0.0.1:8080",
+  hint: "Name one: LONGHAND_MODEL=anthropic/<its id>",
   usualId: "claude-haiku-5-5",
 };
 
@@ -59,8 +63,25 @@ export const GOOGLE: Vendor = {
     model: setting(env, "GEMINI_MODEL"),
   }),
   ownServer: "http://127.0.0.1:8080/v1beta",
+  hint: "Name one: LONGHAND_MODEL=google/<its id>",
   // Google keeps this name on its newest quick model, while it withdraws the numbered ones after a year.
   usualId: "gemini-flash-latest",
+};
+
+/** On one's own machine: it needs no key, and which models it has is its owner's affair. */
+export const OLLAMA: Vendor = {
+  provider: "ollama",
+  api: "openai-chat",
+  elsewhere: "openai-chat",
+  baseUrl: "http://127.0.0.1:11434/v1",
+  settings: (env) => ({
+    apiKey: setting(env, "OLLAMA_API_KEY"),
+    baseUrl: setting(env, "OLLAMA_BASE_URL"),
+    model: setting(env, "OLLAMA_MODEL"),
+  }),
+  ownServer: "http://127.0.0.1:11434/v1",
+  hint: "Start it with `ollama serve`, or set OLLAMA_BASE_URL to where it is",
+  usualId: "llama3.2",
 };
 
 function setting(env: Env, name: string): Setting {

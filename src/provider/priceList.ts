@@ -1,0 +1,84 @@
+import type { ConditionalPrice, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
+import type { ModelFacts, Price, PriceTime, Rates } from "./codec.js";
+
+/** Prices and windows by the address of a server and a model's id. Empty where the address is nobody's we know. */
+export type PriceList = (baseUrl: string, id: string) => Pick<Partial<ModelFacts>, "price" | "window">;
+
+let loading: Promise<PriceList> | null = null;
+
+/** The list of the package `@pydantic/genai-prices`. It is large, and read when the first price is asked for. */
+export function priceList(): Promise<PriceList> {
+  loading ??= import("@pydantic/genai-prices").then(
+    ({ calcPrice, findProvider }): PriceList =>
+      (baseUrl, id) => {
+        const provider = findProvider({ providerApiUrl: new URL(baseUrl).origin });
+        // What is asked for here is which model it is; the sum is ours, class by class.
+        const found = provider && calcPrice({}, id, { providerId: provider.id });
+        return found ? { price: priceOf(found.model), window: found.model.context_window ?? null } : {};
+      },
+    // A bundle without the package still calls models; it knows no prices.
+    () => () => ({}),
+  );
+  return loading;
+}
+
+/** A price of the list as ours; null where it counts what usage does not tell. */
+function priceOf({ prices }: ModelInfo): Price | null {
+  const [first, ...rest]: ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }];
+  const base = first && priceAlways(first.prices);
+  const others = rest.map((one) => ({ time: timeOf(one.constraint), price: priceAlways(one.prices) }));
+  if (!base || others.some(({ time, price }) => !time || !price)) return null;
+  const when = others.flatMap(({ time, price }) => (time && price ? [{ ...time, price }] : []));
+  return when.length === 0 ? base : { ...base, when };
+}
+
+const UNCOUNTED = ["requests_kcount", "output_reasoning_mtok", "output_citation_mtok"];
+
+function priceAlways(prices: ModelPrice): Price | null {
+  const base = ratesFor(prices, 0);
+  if (!base || UNCOUNTED.some((key) => prices[key] !== undefined)) return null;
+  const starts = Object.values(prices).flatMap((value) =>
+    typeof value === "object" ? value.tiers.map(({ start }) => start) : [],
+  );
+  const above = [...new Set(starts)]
+    .sort((a, b) => a - b)
+    .flatMap((tokens) => {
+      const rates = ratesFor(prices, tokens);
+      return rates ? [{ tokens, ...rates }] : [];
+    });
+  return above.length === 0 ? base : { ...base, above };
+}
+
+/** Cached tokens without a price of their own cost what any input costs. */
+function ratesFor(prices: ModelPrice, tokens: number): Rates | null {
+  const rate = (key: string): number | undefined => {
+    const value = prices[key];
+    if (typeof value !== "object") return value;
+    return tokens === 0
+      ? value.base
+      : (value.tiers.findLast(({ start }) => start <= tokens)?.price ?? value.base);
+  };
+  const [input, output] = [rate("input_mtok"), rate("output_mtok")];
+  if (input === undefined || output === undefined) return null;
+  const long = rate("cache_write_1h_mtok");
+  return {
+    input,
+    output,
+    cacheRead: rate("cache_read_mtok") ?? input,
+    cacheWrite: rate("cache_write_mtok") ?? input,
+    ...(long === undefined ? {} : { longCacheWrite: long }),
+  };
+}
+
+function timeOf(constraint: ConditionalPrice["constraint"]): PriceTime | null {
+  if (!constraint) return { from: 0 };
+  if (constraint.type === "start_date") return { from: Date.parse(constraint.start_date) };
+  const hours = [secondOf(constraint.start_time), secondOf(constraint.end_time)] as const;
+  return hours.some(Number.isNaN) ? null : { hours };
+}
+
+/** `16:30:00Z`, or with another offset, as seconds since midnight, UTC. */
+function secondOf(time: string): number {
+  const ms = Date.parse(`1970-01-02T${time}`);
+  return (ms / 1000) % 86_400;
+}
