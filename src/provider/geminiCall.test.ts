@@ -32,7 +32,7 @@ const ANSWER = geminiStream([
 let server: ScriptedServer;
 let on: Model;
 beforeAll(async () => {
-  server = await startGeminiServer({ third: true, key: KEY, mostBytes: MOST_BYTES });
+  server = await startGeminiServer({ third: true, apiKey: KEY, window: MOST_BYTES / 4 });
   on = model({ api: "gemini", id: "gemini-3-flash", baseUrl: server.origin, apiKey: KEY });
 });
 afterAll(() => server.close());

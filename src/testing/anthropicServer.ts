@@ -1,27 +1,20 @@
 import { createHash } from "node:crypto";
 import { type AnthropicRuleSwitches, brokenRules } from "./anthropicRules.js";
 import {
-  type ReceivedRequest,
-  type ScriptedServer,
-  type ServerScript,
-  startScriptedServer,
-} from "./scriptedServer.js";
+  type Dialect,
+  jsonRefusal,
+  type ModelServer,
+  type ServerLimits,
+  startModelServer,
+} from "./modelServer.js";
+import type { ReceivedRequest, ServerScript } from "./scriptedServer.js";
 
 export type StreamEvent = { type: string } & Record<string, unknown>;
 
-/** How strict the server is beyond the rules of a body. */
-export type AnthropicServerSwitches = AnthropicRuleSwitches & {
-  /** The only key it takes. */
-  apiKey?: string;
-  /** How many tokens fit, four bytes each. */
-  window?: number;
-};
+export type AnthropicServer = ModelServer;
 
-/** An Anthropic Messages server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
-export type AnthropicServer = ScriptedServer & {
-  /** Without `/v1`. */
-  baseUrl: string;
-};
+/** How strict the server is. */
+export type AnthropicServerOptions = AnthropicRuleSwitches & ServerLimits;
 
 /** A stream as the API sends it, padded as it pads. */
 export function anthropicStream(events: readonly StreamEvent[], newline = "\n"): string {
@@ -86,31 +79,47 @@ export function signed(thinking: string): string {
   return createHash("sha256").update(`server's secret ${thinking}`).digest("base64");
 }
 
-const HELLO = anthropicStream([messageStart(), ...textBlock(0, "Hello"), ...messageEnd("end_turn")]);
-
-/** Starts one on a free port of this machine. */
-export async function startAnthropicServer(switches: AnthropicServerSwitches = {}): Promise<AnthropicServer> {
-  const server = await startScriptedServer({ body: HELLO }, (request) => refusal(request, switches));
-  return Object.assign(server, { baseUrl: server.origin });
+/** An Anthropic Messages server for tests. Its base URL is without `/v1`. */
+export function startAnthropicServer({
+  apiKey,
+  window,
+  ...rules
+}: AnthropicServerOptions = {}): Promise<ModelServer> {
+  const limits = { ...(apiKey === undefined ? {} : { apiKey }), ...(window === undefined ? {} : { window }) };
+  return startModelServer(dialect, limits, (request) => brokenInRequest(request, rules));
 }
 
-function refusal(
-  request: ReceivedRequest,
-  { apiKey, window, ...rules }: AnthropicServerSwitches,
-): ServerScript | null {
-  const { url, headers, body } = request;
-  if (url !== "/v1/messages") return refuse(404, "not_found_error", `no ${url} here`);
-  if (apiKey !== undefined && headers["x-api-key"] !== apiKey)
-    return refuse(401, "authentication_error", "invalid x-api-key");
-  if (!["2023-06-01", "2026-10-21"].includes(String(headers["anthropic-version"])))
-    return refuse(400, "invalid_request_error", "anthropic-version: header is required");
-  const tokens = Math.ceil(body.length / 4);
-  if (window !== undefined && tokens > window)
-    return refuse(400, "invalid_request_error", `prompt is too long: ${tokens} tokens > ${window} maximum`);
+function brokenInRequest({ headers, body }: ReceivedRequest, rules: AnthropicRuleSwitches): string[] {
   const version = String(headers["anthropic-version"]);
-  const broken = brokenRules(body.toString("utf8"), { version, ...rules });
-  return broken.length > 0 ? refuse(400, "invalid_request_error", broken.join("; ")) : null;
+  if (!["2023-06-01", "2026-10-21"].includes(version)) return ["anthropic-version: header is required"];
+  return brokenRules(body.toString("utf8"), { version, ...rules });
 }
+
+const dialect: Dialect = {
+  basePath: "",
+  serves: (url) => url === "/v1/messages",
+  keyIn: (headers) => headers["x-api-key"],
+  begin: (pieces) => anthropicStream([messageStart(), ...textBlock(0, ...pieces).slice(0, -1)]),
+  end: () => anthropicStream([{ type: "content_block_stop", index: 0 }, ...messageEnd("end_turn")]),
+  call: ({ id, name, args }) =>
+    anthropicStream([
+      messageStart(),
+      ...callBlock(0, id, name, JSON.stringify(args)),
+      ...messageEnd("tool_use"),
+    ]),
+  refusals: {
+    notFound: (url) => refuse(404, "not_found_error", `no ${url} here`),
+    wrongKey: () => refuse(401, "authentication_error", "invalid x-api-key"),
+    rateLimit: (seconds) =>
+      refuse(429, "rate_limit_error", "This request would exceed your rate limit", {
+        "retry-after": String(seconds),
+      }),
+    overflow: (tokens, window) =>
+      refuse(400, "invalid_request_error", `prompt is too long: ${tokens} tokens > ${window} maximum`),
+    overload: () => refuse(529, "overloaded_error", "Overloaded"),
+    invalid: (words) => refuse(400, "invalid_request_error", words),
+  },
+};
 
 /** An error as the API words it. */
 export function refuse(
@@ -119,6 +128,5 @@ export function refuse(
   message: string,
   headers: Record<string, string> = {},
 ): ServerScript {
-  const body = JSON.stringify({ type: "error", error: { type, message }, request_id: "req_1" });
-  return { status, headers: { "content-type": "application/json", ...headers }, body };
+  return jsonRefusal(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers);
 }

@@ -1,13 +1,20 @@
 import { brokenRules, type RuleSwitches } from "./chatCompletionsRules.js";
-import { type ScriptedServer, type ServerScript, startScriptedServer } from "./scriptedServer.js";
+import {
+  bearerIn,
+  type Dialect,
+  jsonRefusal,
+  type ModelServer,
+  type ServerLimits,
+  startModelServer,
+} from "./modelServer.js";
+import type { ServerScript } from "./scriptedServer.js";
 
 export type { ServerScript } from "./scriptedServer.js";
 
-/** A Chat Completions server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
-export type ChatCompletionsServer = ScriptedServer & {
-  /** With `/v1`. */
-  baseUrl: string;
-};
+export type ChatCompletionsServer = ModelServer;
+
+/** How strict the server is. */
+export type ChatCompletionsServerOptions = RuleSwitches & ServerLimits;
 
 /** A stream as the API sends it. */
 export function eventStream(chunks: readonly unknown[], { newline = "\n", done = true } = {}): string {
@@ -26,21 +33,57 @@ export function chunk(delta: Record<string, unknown>, finish: string | null = nu
   };
 }
 
-const HELLO = eventStream([chunk({ role: "assistant", content: "Hello" }), chunk({}, "stop")]);
-
-/** Starts one on a free port of this machine. */
-export async function startChatCompletionsServer(
-  switches: RuleSwitches = {},
-): Promise<ChatCompletionsServer> {
-  const server = await startScriptedServer({ body: HELLO }, ({ url, body }) => {
-    if (url !== "/v1/chat/completions") return refuse(404, "not_found", `no ${url} here`);
-    const broken = brokenRules(body.toString("utf8"), switches);
-    return broken.length > 0 ? refuse(400, "invalid_request_error", broken.join("; ")) : null;
-  });
-  return Object.assign(server, { baseUrl: `${server.origin}/v1` });
+/** A Chat Completions server for tests. Its base URL ends in `/v1`. */
+export function startChatCompletionsServer(options: ChatCompletionsServerOptions = {}): Promise<ModelServer> {
+  return startModelServer(dialect, options, ({ body }) => brokenRules(body.toString("utf8"), options));
 }
 
-function refuse(status: number, code: string, message: string): ServerScript {
-  const body = JSON.stringify({ error: { message, type: "invalid_request_error", code } });
-  return { status, headers: { "content-type": "application/json" }, body };
+const dialect: Dialect = {
+  basePath: "/v1",
+  serves: (url) => url === "/v1/chat/completions",
+  keyIn: bearerIn,
+  begin: (pieces) =>
+    eventStream([chunk({ role: "assistant", content: "" }), ...pieces.map((content) => chunk({ content }))], {
+      done: false,
+    }),
+  end: () => eventStream([chunk({}, "stop"), COUNTED]),
+  call: ({ id, name, args }) => {
+    const called = { name, arguments: JSON.stringify(args) };
+    const calls = [{ index: 0, id, type: "function", function: called }];
+    return eventStream([chunk({ role: "assistant", tool_calls: calls }), chunk({}, "tool_calls"), COUNTED]);
+  },
+  refusals: {
+    notFound: (url) => refuse(404, "not_found", `no ${url} here`),
+    wrongKey: () => refuse(401, "invalid_api_key", "Incorrect API key provided."),
+    rateLimit: (seconds) =>
+      refuse(429, "rate_limit_exceeded", "Rate limit reached on requests per min.", {
+        "retry-after": String(seconds),
+      }),
+    overflow: (tokens, window) =>
+      refuse(
+        400,
+        "context_length_exceeded",
+        `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens.`,
+      ),
+    overload: () =>
+      refuse(503, "server_error", "The engine is currently overloaded, please try again later."),
+    invalid: (words) => refuse(400, "invalid_request_error", words),
+  },
+};
+
+/** The last event of a stream, for those who asked for it. */
+const COUNTED = {
+  id: "chatcmpl-1",
+  object: "chat.completion.chunk",
+  choices: [],
+  usage: { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 },
+};
+
+function refuse(
+  status: number,
+  code: string,
+  message: string,
+  headers: Record<string, string> = {},
+): ServerScript {
+  return jsonRefusal(status, { error: { message, type: "invalid_request_error", code } }, headers);
 }

@@ -1,17 +1,9 @@
 import { brokenRules, type GeminiRuleSwitches } from "./geminiRules.js";
-import {
-  type ReceivedRequest,
-  type ScriptedServer,
-  type ServerScript,
-  startScriptedServer,
-} from "./scriptedServer.js";
+import { type Dialect, type ModelServer, type ServerLimits, startModelServer } from "./modelServer.js";
+import type { ServerScript } from "./scriptedServer.js";
 
-export type GeminiServerOptions = GeminiRuleSwitches & {
-  /** The only key it takes; any, or none, when not given. */
-  key?: string;
-  /** Requests of more bytes overflow. */
-  mostBytes?: number;
-};
+/** How strict the server is. */
+export type GeminiServerOptions = GeminiRuleSwitches & ServerLimits;
 
 /** A stream as the API sends it: its lines end in CRLF, and no word says that it is over. */
 export function geminiStream(chunks: readonly unknown[], newline = "\r\n"): string {
@@ -36,12 +28,11 @@ export function geminiError(code: number, status: string, message: string, detai
   return JSON.stringify({ error: { code, message, status, ...(details.length > 0 ? { details } : {}) } });
 }
 
-const HELLO = geminiStream([geminiChunk([{ text: "Hello" }]), geminiChunk([], "STOP")]);
 const PATH = /^\/v1beta\/models\/[^/?]+:(streamGenerateContent\?alt=sse|generateContent)$/;
 
-/** A Gemini server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
-export function startGeminiServer(options: GeminiServerOptions = {}): Promise<ScriptedServer> {
-  return startScriptedServer({ body: HELLO }, (request) => refusalOf(request, options));
+/** A Gemini server for tests. Its base URL ends in `/v1beta`. */
+export function startGeminiServer(options: GeminiServerOptions = {}): Promise<ModelServer> {
+  return startModelServer(dialect, options, ({ body }) => brokenRules(body.toString("utf8"), options));
 }
 
 const BAD_KEY = {
@@ -50,21 +41,34 @@ const BAD_KEY = {
   domain: "googleapis.com",
 };
 
-function refusalOf(
-  { url, headers, body }: ReceivedRequest,
-  options: GeminiServerOptions,
-): ServerScript | null {
-  if (!PATH.test(url)) return refuse(404, "NOT_FOUND", `${url} is not found for API version v1beta`);
-  if (options.key !== undefined && headers["x-goog-api-key"] !== options.key)
-    return refuse(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [BAD_KEY]);
-  const { mostBytes = Number.POSITIVE_INFINITY } = options;
-  if (body.length > mostBytes) {
-    const words = `The input token count (${body.length}) exceeds the maximum number of tokens allowed (${mostBytes}).`;
-    return refuse(400, "INVALID_ARGUMENT", words);
-  }
-  const broken = brokenRules(body.toString("utf8"), options);
-  return broken.length > 0 ? refuse(400, "INVALID_ARGUMENT", broken.join("; ")) : null;
-}
+const COUNTED = { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 };
+
+const dialect: Dialect = {
+  basePath: "/v1beta",
+  serves: (url) => PATH.test(url),
+  keyIn: (headers) => headers["x-goog-api-key"],
+  begin: (pieces) => geminiStream(pieces.map((text) => geminiChunk([{ text }]))),
+  end: () => geminiStream([geminiChunk([], "STOP", COUNTED)]),
+  call: ({ id, name, args }) =>
+    geminiStream([geminiChunk([{ functionCall: { id, name, args } }]), geminiChunk([], "STOP", COUNTED)]),
+  refusals: {
+    notFound: (url) => refuse(404, "NOT_FOUND", `${url} is not found for API version v1beta`),
+    wrongKey: () =>
+      refuse(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [BAD_KEY]),
+    rateLimit: (seconds) =>
+      refuse(429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", [
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${seconds}s` },
+      ]),
+    overflow: (tokens, window) =>
+      refuse(
+        400,
+        "INVALID_ARGUMENT",
+        `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${window}).`,
+      ),
+    overload: () => refuse(503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+    invalid: (words) => refuse(400, "INVALID_ARGUMENT", words),
+  },
+};
 
 function refuse(code: number, status: string, message: string, details: unknown[] = []): ServerScript {
   return {

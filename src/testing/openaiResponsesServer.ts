@@ -1,11 +1,19 @@
 import { brokenRules, type ResponsesRuleSwitches } from "./openaiResponsesRules.js";
-import { type ScriptedServer, type ServerScript, startScriptedServer } from "./scriptedServer.js";
+import {
+  bearerIn,
+  type Dialect,
+  inPieces,
+  jsonRefusal,
+  type ModelServer,
+  type ServerLimits,
+  startModelServer,
+} from "./modelServer.js";
+import type { ServerScript } from "./scriptedServer.js";
 
-/** A Responses server for tests: it keeps every byte it is sent and refuses what the API would refuse. */
-export type OpenaiResponsesServer = ScriptedServer & {
-  /** With `/v1`. */
-  baseUrl: string;
-};
+export type OpenaiResponsesServer = ModelServer;
+
+/** How strict the server is. */
+export type OpenaiResponsesServerOptions = ResponsesRuleSwitches & ServerLimits;
 
 type Item = Record<string, unknown>;
 type Event = Record<string, unknown> & { type: string };
@@ -118,10 +126,6 @@ function listOf(value: unknown): Item[] {
   return Array.isArray(value) ? value : [];
 }
 
-function inPieces(text: string): string[] {
-  return text.match(/.{1,7}/gsu) ?? [];
-}
-
 /** The refusals every caller meets sooner or later, in the vendor's words. */
 export const REFUSALS = {
   wrongKey: refusal(401, "Incorrect API key provided: sk-no.", "invalid_request_error", "invalid_api_key"),
@@ -162,26 +166,51 @@ function refusal(
   code: string | null,
   headers: Record<string, string> = {},
 ): ServerScript {
-  const body = JSON.stringify({ error: { message, type, param: null, code } });
-  return { status, headers: { "content-type": "application/json", ...headers }, body };
+  return jsonRefusal(status, { error: { message, type, param: null, code } }, headers);
 }
 
-const HELLO: Item = {
+const said = (text: string): Item => ({
   type: "message",
   id: "msg_hello",
   role: "assistant",
   status: "completed",
-  content: [{ type: "output_text", text: "Hello", annotations: [] }],
-};
+  content: [{ type: "output_text", text, annotations: [] }],
+});
 
-/** Starts one on a free port of this machine. */
-export async function startOpenaiResponsesServer(
-  switches: ResponsesRuleSwitches = {},
-): Promise<OpenaiResponsesServer> {
-  const server = await startScriptedServer({ body: responseStream(eventsOf([HELLO])) }, ({ url, body }) => {
-    if (url !== "/v1/responses") return refusal(404, `no ${url} here`, "invalid_request_error", "not_found");
-    const broken = brokenRules(body.toString("utf8"), switches);
-    return broken.length > 0 ? refusal(400, broken.join("; "), "invalid_request_error", null) : null;
-  });
-  return Object.assign(server, { baseUrl: `${server.origin}/v1` });
+/** A Responses server for tests. Its base URL ends in `/v1`. */
+export function startOpenaiResponsesServer(options: OpenaiResponsesServerOptions = {}): Promise<ModelServer> {
+  return startModelServer(dialect, options, ({ body }) => brokenRules(body.toString("utf8"), options));
 }
+
+/** The event after which all of a text has been said. */
+const SAID = "response.output_text.done";
+
+/** Events are numbered throughout a stream, so one that is cut is the beginning of a whole one. */
+function halves(text: string): [string, string] {
+  const whole = responseStream(eventsOf([said(text)]));
+  const at = whole.indexOf(`event: ${SAID}`);
+  return [whole.slice(0, at), whole.slice(at)];
+}
+
+const dialect: Dialect = {
+  basePath: "/v1",
+  serves: (url) => url === "/v1/responses",
+  keyIn: bearerIn,
+  begin: (pieces) => halves(pieces.join(""))[0],
+  end: (text) => halves(text)[1],
+  call: ({ id, name, args }) => {
+    const called = { call_id: id, name, arguments: JSON.stringify(args), status: "completed" };
+    return responseStream(eventsOf([{ type: "function_call", id: "fc_1", ...called }]));
+  },
+  refusals: {
+    notFound: (url) => refusal(404, `no ${url} here`, "invalid_request_error", "not_found"),
+    wrongKey: () => REFUSALS.wrongKey,
+    rateLimit: (seconds) => ({
+      ...REFUSALS.rateLimit,
+      headers: { ...REFUSALS.rateLimit.headers, "retry-after": String(seconds) },
+    }),
+    overflow: () => REFUSALS.overflow,
+    overload: () => REFUSALS.overloaded,
+    invalid: (words) => refusal(400, words, "invalid_request_error", null),
+  },
+};

@@ -25,6 +25,8 @@ export type ScriptedServer = {
   requests: ReceivedRequest[];
   /** What to answer; given to every request until changed. */
   script: ServerScript;
+  /** What to answer to the next requests that are not refused, one each, before that. */
+  upcoming: ServerScript[];
   close(): Promise<void>;
 };
 
@@ -34,13 +36,14 @@ export async function startScriptedServer(
   refusal: (request: ReceivedRequest) => ServerScript | null,
 ): Promise<ScriptedServer> {
   const requests: ReceivedRequest[] = [];
-  const started = { origin: "", requests, script, close: async () => {} };
+  const upcoming: ServerScript[] = [];
+  const started = { origin: "", requests, script, upcoming, close: async () => {} };
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(Buffer.from(piece));
     const received = { url: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces) };
     requests.push(received);
-    return answer(response, refusal(received) ?? started.script);
+    return answer(response, refusal(received) ?? upcoming.shift() ?? started.script);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
