@@ -213,9 +213,8 @@ function between(before: Piece | null, piece: Piece, resultsAlone: boolean): str
 
 /** The marker moves with the end, so it is no part of the block it stands on. */
 function ending(last: Piece | null, marked: boolean): string {
-  switch (last?.role) {
-    case undefined:
-      return `,"messages":[${NOTHING_SAID}]}`;
+  if (last === null) return `,"messages":[${NOTHING_SAID}]}`;
+  switch (last.role) {
     case "assistant":
       return `]}${GO_ON}]}`;
     case "user":

@@ -1,4 +1,4 @@
-import { showsApart, type Spelled, type WireRole } from "./anthropicMessage.js";
+import { showsApart, type WireRole } from "./anthropicMessage.js";
 import type { BedrockModel } from "./bedrockModel.js";
 import type { Quirks } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
@@ -7,7 +7,7 @@ import type { MediaPart } from "./media.js";
 import { HANDOFF_LABEL, type Origin, type ThinkingContent } from "../message/index.js";
 
 /** A piece of a message: one complete JSON value. Neighbours of one role are one message. */
-export type Piece = Spelled & { isResult: boolean };
+export type Piece = { role: WireRole; text: string; from: Origin; isResult: boolean };
 
 type Assistant = Extract<Fitted, { role: "assistant" }>;
 type System = Extract<Fitted, { role: "system" }>;
