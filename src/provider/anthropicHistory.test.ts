@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { brokenRules } from "../testing/anthropicRules.js";
 import { histories } from "../testing/histories.js";
+import { schemaReader } from "../testing/vendorSchemas.js";
 import { encode } from "./call.js";
 import type { Model, ModelRequest } from "./codec.js";
 import { model } from "./model.js";
@@ -54,13 +55,21 @@ const onModel = fc
     return [{ ...given, messages }, on];
   });
 
+// The vendor's types are those of the newer version, which has no temperature.
+const schemas: Readonly<Record<string, (body: string) => string[]>> = {
+  "2026-10-21": schemaReader("anthropic"),
+  "2023-06-01": schemaReader("anthropic", (key) => key === "temperature"),
+};
+
 test("no history makes a request that a strict server would refuse", () => {
   const met = new Set<string>();
   const seen = new Set<string>();
   fc.assert(
     fc.property(onModel, ([given, on]) => {
       const encoded = encode(on, given);
-      expect(brokenRules(encoded.body, { version: encoded.headers["anthropic-version"] })).toEqual([]);
+      const version = encoded.headers["anthropic-version"] ?? "";
+      expect(brokenRules(encoded.body, { version })).toEqual([]);
+      expect(schemas[version]?.(encoded.body)).toEqual([]);
       expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
       for (const block of encoded.blocks) {
         expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { brokenRules, type GeminiRuleSwitches } from "../testing/geminiRules.js";
 import { histories } from "../testing/histories.js";
+import { schemaReader } from "../testing/vendorSchemas.js";
 import { encode } from "./call.js";
 import type { Model } from "./codec.js";
 import { model } from "./model.js";
@@ -33,12 +34,15 @@ const { request, turn } = histories({
   ],
 });
 
+const schemaDifferences = schemaReader("gemini");
+
 test("no history makes a request that a strict server would refuse", () => {
   const met = new Map<string, number>();
   fc.assert(
     fc.property(request, fc.constantFrom(...MODELS), (given, { on, rules }) => {
       const encoded = encode(on, given);
       expect(brokenRules(encoded.body, rules)).toEqual([]);
+      expect(schemaDifferences(encoded.body)).toEqual([]);
       expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
       for (const block of encoded.blocks) {
         expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);
