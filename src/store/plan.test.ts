@@ -95,6 +95,9 @@ async function askEverything(read: StoreReads): Promise<void> {
   await read.head("home", "");
   await read.path("home", "e", 9);
   await read.entries("home", 9);
+  await read.entry("home", "e");
+  await read.entryOf("home", "m");
+  for (const after of [null, "e"]) await read.tree({ chat_jid: "home", after, limit: 9 });
   await read.labels("home");
   await read.turn("t");
   await read.runningTurn("home", "");

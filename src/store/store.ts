@@ -144,6 +144,11 @@ export type Fact =
   | { type: "tool_done"; call_id: string; index: number; result: Record<string, unknown> }
   /** The results of the batch are rows by now; what `tool_done` kept of it is not needed any more. */
   | { type: "tools_written"; call_id: string }
+  /**
+   * Nothing of what these senders said, are called or attached is left, and nobody who read it before can write it down
+   * after: whoever holds a turn lane of a chat they spoke in loses it. Of each message a tombstone stays.
+   */
+  | { type: "senders_erased"; erasing: Erasing }
   /** Adds to what an account spent on a day. Amounts may be negative: an estimate settled for less. */
   | { type: "spent"; account: string; day: string; spending: Spending }
   /** Inserts or replaces; its bindings replace the chat's earlier ones. An address bound elsewhere is a conflict. */
@@ -172,6 +177,26 @@ export type NewMessage = Omit<MessageRow, "seq" | "attachments" | "revision" | "
   untaken: boolean;
   /** The thread whose turns may take it; "" is the chat's main thread. */
   thread_id: string;
+};
+
+export type Erasing = {
+  id: string;
+  senders: string[];
+  /** What they are called elsewhere: who knocked under such a name is forgotten too. */
+  names: string[];
+  /** The accounts on which what they spent was counted. */
+  accounts: string[];
+  at: string;
+};
+/** What an erasure found, and whether its traces are gone from the disk as far as the store can see to that. */
+export type Erasure = {
+  id: string;
+  at: string;
+  messages: number;
+  attachments: number;
+  receipts: number;
+  summaries: number;
+  scrubbed: boolean;
 };
 
 /** What a message is, decided when it came in, and what became of it. */
@@ -353,6 +378,7 @@ export type StoreReads = {
   search(chat_jid: string, words: string, limit: number): Promise<MessageRow[]>;
   revisions(chat_jid: string, message_id: string): Promise<Revision[]>;
   attachmentBytes(sha256: string): Promise<Uint8Array | null>;
+  erasure(id: string): Promise<Erasure | null>;
 
   inbound(chat_jid: string, message_id: string): Promise<Inbound | null>;
   inbounds(query: {
@@ -384,6 +410,11 @@ export type StoreReads = {
    */
   path(chat_jid: string, entry_id: string, limit: number): Promise<PathEntry[]>;
   entries(chat_jid: string, limit: number): Promise<Entry[]>;
+  /** Every entry of the chat in the order they were made, after one of them (null: from the first). */
+  tree(query: { chat_jid: string; after: string | null; limit: number }): Promise<PathEntry[]>;
+  entry(chat_jid: string, id: string): Promise<Entry | null>;
+  /** The newest entry that stands for a message. Costs what was said since. */
+  entryOf(chat_jid: string, message_id: string): Promise<Entry | null>;
   labels(chat_jid: string): Promise<{ folded: string; label: string; sender: string }[]>;
 
   turn(id: string): Promise<Turn | null>;

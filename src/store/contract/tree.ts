@@ -62,6 +62,38 @@ export const tree: Check[] = [
     },
   },
   {
+    name: "the whole tree is read in the order it grew, piece by piece",
+    async check(store) {
+      await kept(store, [registered(), message("m1"), message("m2")]);
+      await kept(store, [
+        entry("e1", null, { message_id: "m1" }),
+        entry("e2", "e1", { kind: "compaction", data: { summary: "s", first_kept: "e1" } }),
+        entry("e3", "e1", { message_id: "m2" }),
+        entry("e4", "e3", { message_id: "m1" }),
+      ]);
+      const tree = (after: string | null, limit: number) => store.read.tree({ chat_jid: CHAT, after, limit });
+      const all = await tree(null, 9);
+      assert.deepEqual(ids(all), ["e1", "e2", "e3", "e4"]);
+      assert.deepEqual(
+        all.map((one) => one.message?.id ?? null),
+        ["m1", null, "m2", "m1"],
+      );
+      assert.deepEqual(all[1]?.data, { summary: "s", first_kept: "e1" });
+      assert.deepEqual(ids(await tree(null, 2)), ["e1", "e2"]);
+      assert.deepEqual(ids(await tree("e2", 1)), ["e3"]);
+      assert.deepEqual(ids(await tree("e4", 9)), []);
+      assert.deepEqual(ids(await tree("nowhere", 9)), []);
+      assert.deepEqual(await store.read.tree({ chat_jid: OTHER, after: null, limit: 9 }), []);
+      assert.equal((await store.read.entry(CHAT, "e3"))?.parent, "e1");
+      assert.equal(await store.read.entry(OTHER, "e3"), null);
+      assert.equal(await store.read.entry(CHAT, "nowhere"), null);
+      assert.equal((await store.read.entryOf(CHAT, "m1"))?.id, "e4");
+      assert.equal((await store.read.entryOf(CHAT, "m2"))?.id, "e3");
+      assert.equal(await store.read.entryOf(CHAT, "m9"), null);
+      assert.equal(await store.read.entryOf(OTHER, "m1"), null);
+    },
+  },
+  {
     name: "a path shows the newest words of a message, and its attachments",
     async check(store) {
       const attachment = {

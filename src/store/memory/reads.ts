@@ -1,6 +1,6 @@
 import type { MessageRow } from "../../message/index.js";
 import { cursorOf, positionOf } from "../events.js";
-import { windowOf } from "../path.js";
+import { isReadable, windowOf } from "../path.js";
 import { holds, termsOf } from "../search.js";
 import type { MessageQuery, PathEntry, StoreReads } from "../store.js";
 import { requestOf } from "./calls.js";
@@ -58,6 +58,7 @@ export function readsOn(state: State): StoreReads {
       const earlier = structuredClone(of.revisions.get(message_id) ?? []);
       return [...earlier, { revision, content: deleted_at === null ? content : null, at }];
     },
+    erasure: async (id) => copy(state.erasures.get(id)),
     attachmentBytes: async (sha256) => state.bytes.get(sha256)?.slice() ?? null,
 
     inbound: async (chat_jid, message_id) => copy(room(chat_jid)?.inbounds.get(message_id)),
@@ -95,6 +96,21 @@ export function readsOn(state: State): StoreReads {
     },
     entries: async (chat_jid, limit) =>
       newest([...(room(chat_jid)?.entries.values() ?? [])], limit).map((entry) => structuredClone(entry)),
+    tree: async ({ chat_jid, after, limit }) => {
+      const of = room(chat_jid);
+      return of
+        ? from(of.entries, after)
+            .slice(0, limit)
+            .map((entry) => withMessage(of, entry))
+        : [];
+    },
+    entry: async (chat_jid, id) => copy(room(chat_jid)?.entries.get(id)),
+    entryOf: async (chat_jid, message_id) =>
+      copy(
+        [...(room(chat_jid)?.entries.values() ?? [])].findLast(
+          (entry) => entry.kind === "message" && entry.message_id === message_id,
+        ),
+      ),
     labels: async (chat_jid) =>
       [...(room(chat_jid)?.labels.values() ?? [])]
         .sort((a, b) => compare(a.folded, b.folded))
@@ -205,13 +221,17 @@ function walk(room: Room, entry_id: string, limit: number): PathEntry[] {
   let stop: unknown;
   let entry = room.entries.get(entry_id);
   while (entry && walked.length < limit) {
-    const message = entry.message_id === null ? null : messageOf(room, entry.message_id);
-    walked.push({ ...structuredClone(entry), message });
-    if (stop === undefined && entry.kind === "compaction") stop = entry.data.first_kept ?? null;
+    walked.push(withMessage(room, entry));
+    if (stop === undefined && isReadable(entry)) stop = entry.data.first_kept ?? null;
     if (stop === null || stop === entry.id) break;
     entry = entry.parent === null ? undefined : room.entries.get(entry.parent);
   }
   return walked.reverse();
+}
+
+function withMessage(room: Room, entry: Entry): PathEntry {
+  const message = entry.message_id === null ? null : messageOf(room, entry.message_id);
+  return { ...structuredClone(entry), message };
 }
 
 function newest<T>(list: readonly T[], limit: number): T[] {

@@ -2,15 +2,18 @@ import { textOrNull } from "../../rows/columns.js";
 import { turnOf } from "../../rows/values.js";
 import { windowOf } from "../../path.js";
 import type { PathEntry, StoreReads } from "../../store.js";
-import type { Query } from "../connect.js";
+import type { Query, Row } from "../connect.js";
 import { first } from "./first.js";
 import { ENTRY, entryOf, MESSAGE, messagesOf } from "./rows.js";
 
-type TreeReads = Pick<StoreReads, "head" | "path" | "entries" | "turn" | "runningTurn" | "runningTurns">;
+type TreeReads = Pick<
+  StoreReads,
+  "head" | "path" | "entries" | "tree" | "entry" | "entryOf" | "turn" | "runningTurn" | "runningTurns"
+>;
 
-/** What the newest compaction kept first ("" when it kept nothing); null for any other entry. */
+/** What the newest compaction kept first ("" when it kept nothing); null for any other entry, and for an erased one. */
 const KEPT = (entry: string) =>
-  `CASE WHEN ${entry}.kind = 'compaction' THEN coalesce(${entry}.data::json ->> 'first_kept', '') END`;
+  `CASE WHEN ${entry}.kind = 'compaction' AND ${entry}.data::json ->> 'erased' IS NULL THEN coalesce(${entry}.data::json ->> 'first_kept', '') END`;
 
 /**
  * Walks parents until the first entry the newest compaction kept: `stop` is null until a compaction was met, then
@@ -37,15 +40,7 @@ export function treeReads(query: Query): TreeReads {
       ),
 
     path: async (chat_jid, entry_id, limit) => {
-      const rows = await query(WALK, entry_id, chat_jid, limit);
-      const spoken = rows.filter((row) => row.id !== null);
-      const messages = await messagesOf(query, chat_jid, spoken);
-      let next = 0;
-      const walked = rows.map((row): PathEntry => {
-        const message = row.id === null ? null : (messages[next++] ?? null);
-        return { ...entryOf(row), message };
-      });
-      return windowOf(walked);
+      return windowOf(await withMessages(query, chat_jid, await query(WALK, entry_id, chat_jid, limit)));
     },
 
     entries: async (chat_jid, limit) => {
@@ -56,6 +51,36 @@ export function treeReads(query: Query): TreeReads {
       );
       return rows.map(entryOf).reverse();
     },
+
+    tree: async ({ chat_jid, after, limit }) => {
+      // After an entry that is not there comes nothing: no number is greater than null.
+      const rows = await query(
+        `SELECT ${ENTRY}, ${MESSAGE} FROM entries e
+         LEFT JOIN messages m ON m.id = e.message_id AND m.chat_jid || '' = $1
+         WHERE e.chat_jid = $1
+           AND e.n > ${after === null ? "coalesce($2::bigint, 0)" : "(SELECT n FROM entries WHERE id = $2 AND chat_jid || '' = $1)"}
+         ORDER BY e.n LIMIT $3`,
+        chat_jid,
+        after,
+        limit,
+      );
+      return withMessages(query, chat_jid, rows);
+    },
+    entry: (chat_jid, id) =>
+      first(
+        query(`SELECT ${ENTRY} FROM entries e WHERE e.id = $1 AND e.chat_jid || '' = $2`, id, chat_jid),
+        entryOf,
+      ),
+    entryOf: (chat_jid, message_id) =>
+      first(
+        query(
+          `SELECT ${ENTRY} FROM entries e WHERE e.chat_jid = $1 AND e.message_id = $2 AND e.kind = 'message'
+           ORDER BY e.n DESC LIMIT 1`,
+          chat_jid,
+          message_id,
+        ),
+        entryOf,
+      ),
 
     turn: (id) => first(query("SELECT * FROM turns WHERE id = $1", id), turnOf),
     runningTurn: (chat_jid, thread_id) =>
@@ -76,4 +101,15 @@ export function treeReads(query: Query): TreeReads {
         )
       ).map(turnOf),
   };
+}
+
+/** Entries with the messages they stand for, where they stand for one. */
+async function withMessages(query: Query, chat_jid: string, rows: readonly Row[]): Promise<PathEntry[]> {
+  const spoken = rows.filter((row) => row.id !== null);
+  const messages = await messagesOf(query, chat_jid, spoken);
+  let next = 0;
+  return rows.map((row): PathEntry => {
+    const message = row.id === null ? null : (messages[next++] ?? null);
+    return { ...entryOf(row), message };
+  });
 }
