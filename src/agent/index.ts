@@ -15,6 +15,7 @@ export type { StandardSchema } from "./standardSchema.js";
 export * from "./tool.js";
 export { encode, isRetryable, send } from "../provider/call.js";
 export { COMMON_IMAGE, type MediaLimits, mediaLimitsOf, takesAddress } from "../provider/mediaLimits.js";
+export { ratesAt } from "../provider/price.js";
 export type { Clip, Transcriber, Transcript, TranscriptUsage } from "../provider/transcribe.js";
 export type {
   EncodedBlock,

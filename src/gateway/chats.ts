@@ -27,7 +27,7 @@ export async function registerChat(hall: Hall, body: unknown): Promise<ChatResul
   const chat = chatWithDefaults(parsed.data, hall.assistantName, hall.aliases);
   for (;;) {
     const people = await namedPeople(hall, listsOf(parsed.data));
-    const errors = [...checkChat(hall, chat), ...people.errors];
+    const errors = [...(await checkChat(hall, chat)), ...people.errors];
     if (errors.length > 0) return { status: "invalid", errors };
     const result = await write(hall, chat, [{ type: "chat_absent", jid: chat.jid }, ...people.expect]);
     if (result !== "changed") return result;
@@ -44,7 +44,7 @@ export async function changeChat(hall: Hall, jid: string, body: unknown): Promis
     if (!before) return { status: "unknown" };
     const chat: Chat = { ...before, ...given, budget: changedBudget(before.budget, parsed.data.budget) };
     const people = await namedPeople(hall, listsOf(parsed.data));
-    const errors = [...checkChat(hall, chat), ...people.errors];
+    const errors = [...(await checkChat(hall, chat)), ...people.errors];
     if (errors.length > 0) return { status: "invalid", errors };
     const result = await write(hall, chat, [{ type: "chat_unchanged", chat: before }, ...people.expect]);
     if (result !== "changed") return result;
@@ -93,7 +93,7 @@ function listsOf({ allow, read, shell_allow }: ChatPatch) {
 }
 
 /** What only the whole chat can tell: addresses that fit their channel, a model we can find, a pattern we can match. */
-function checkChat(hall: Hall, chat: Chat): FieldError[] {
+async function checkChat(hall: Hall, chat: Chat): Promise<FieldError[]> {
   const errors: FieldError[] = [];
   const problem = typeof chat.trigger === "object" ? patternProblem(chat.trigger.pattern) : null;
   if (problem !== null) errors.push({ path: "trigger.pattern", reason: problem });
@@ -108,7 +108,7 @@ function checkChat(hall: Hall, chat: Chat): FieldError[] {
   if (twice >= 0) errors.push({ path: `bindings[${twice}].address`, reason: "bound twice in this chat" });
   for (const field of ["model", "fallback_model"] as const) {
     const name = chat[field];
-    const found = name === null ? null : hall.resolveModel(name);
+    const found = name === null ? null : await hall.resolveModel(name);
     if (found && !found.ok) errors.push({ path: field, reason: found.why });
     if (found?.ok && field === "fallback_model" && found.model.api === "container")
       errors.push({

@@ -203,7 +203,7 @@ function spendingLine(name: string, spendings: readonly Spending[]): string {
 async function changeModel(hall: Hall, chat: Chat, name: string | null): Promise<Effect> {
   const current = chat.model ?? hall.defaultModel;
   if (name === null) return { says: `The model is ${current}.` };
-  const found = hall.resolveModel(name);
+  const found = await hall.resolveModel(name);
   if (!found.ok) return { says: `The model stays ${current}: ${found.why}` };
   // The chat as it is registered: the one in hand has people spelled out.
   const registered = await hall.store.read.chat(chat.jid);

@@ -67,7 +67,7 @@ import { endTurnRef } from "./waiting.js";
 export type GatewayOptions = {
   store: Store;
   /** A model by its name, such as `demo/demo`. */
-  resolveModel(name: string): FoundModel;
+  resolveModel(name: string): FoundModel | Promise<FoundModel>;
   /** In place of the network, for models behind HTTP. */
   fetch?: Fetch;
   /** A number from 0 to 1, by chance; a test may give its own. */
@@ -124,7 +124,7 @@ const CONTAINER = "container/";
 
 /** Models by name; containers among them. */
 function modelFinder({ resolveModel, containers = [] }: GatewayOptions, limits: GatewayLimits) {
-  return (name: string): FoundModel => {
+  return async (name: string): Promise<FoundModel> => {
     if (!name.startsWith(CONTAINER)) return resolveModel(name);
     const container = containers.find((known) => CONTAINER + known.name === name);
     if (container) return { ok: true, model: modelOfContainer(container, agentLimits(limits)) };
@@ -387,7 +387,7 @@ export class Gateway {
   }
 
   /** A model, or a container, by the name a chat would give. */
-  findModel(name: string): FoundModel {
+  findModel(name: string): Promise<FoundModel> {
     return this.hall.resolveModel(name);
   }
 

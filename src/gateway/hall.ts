@@ -36,7 +36,7 @@ export type Hall = {
   live: Live;
   hostMessages: HostMessageBroadcaster;
   userMessages: UserMessageHandler;
-  resolveModel(name: string): FoundModel;
+  resolveModel(name: string): Promise<FoundModel>;
   /** In place of the network, for models behind HTTP. */
   fetch: Fetch | undefined;
   /** A number from 0 to 1, by chance. */

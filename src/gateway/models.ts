@@ -6,9 +6,9 @@ import type { Hall } from "./hall.js";
 export type ChatModels = { ok: true; model: Model; fallback: Model | null } | { ok: false; why: string };
 
 /** The chat's own model and its fallback; where the own one cannot be used, the fallback takes its place. */
-export function modelsOf(hall: Hall, chat: Chat): ChatModels {
-  const own = hall.resolveModel(chat.model ?? hall.defaultModel);
-  const fallback = fallbackOf(hall, chat);
+export async function modelsOf(hall: Hall, chat: Chat): Promise<ChatModels> {
+  const own = await hall.resolveModel(chat.model ?? hall.defaultModel);
+  const fallback = await fallbackOf(hall, chat);
   if (own.ok) return { ok: true, model: own.model, fallback };
   if (!fallback) return own;
   hall.log("warn", "model.unusable", { chat: chat.jid, why: own.why });
@@ -16,7 +16,7 @@ export function modelsOf(hall: Hall, chat: Chat): ChatModels {
 }
 
 /** A fallback that cannot be used is no reason not to try the chat's own model. */
-function fallbackOf(hall: Hall, { fallback_model }: Chat): Model | null {
-  const found = fallback_model === null ? null : hall.resolveModel(fallback_model);
+async function fallbackOf(hall: Hall, { fallback_model }: Chat): Promise<Model | null> {
+  const found = fallback_model === null ? null : await hall.resolveModel(fallback_model);
   return found?.ok && found.model.api !== "container" ? found.model : null;
 }

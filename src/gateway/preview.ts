@@ -22,7 +22,7 @@ export async function previewContext(
   said: Unstored | null,
   threadId: string = said?.threadId ?? "",
 ): Promise<PreviewResult> {
-  const found = modelsOf(hall, chat);
+  const found = await modelsOf(hall, chat);
   if (!found.ok) return { ok: false, why: found.why };
   const head = await hall.store.read.head(chat.jid, threadId);
   const window = await readWindow(hall, chat, head);

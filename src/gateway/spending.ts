@@ -1,4 +1,4 @@
-import type { EncodedRequest, Model } from "../agent/index.js";
+import { type EncodedRequest, type Model, ratesAt } from "../agent/index.js";
 import type { Chat, Usage } from "../message/index.js";
 import { type Expectation, type Fact, NOTHING_SPENT, type Spending } from "../store/store.js";
 import { dayOf, type Limit, limitsOf, tokensOf } from "./budget.js";
@@ -27,8 +27,8 @@ export function reserve(
   maxTokens: number | null = null,
 ): { reservation: Reservation; facts: Fact[]; expect: Expectation[] } {
   const { chat, payer, model } = payment;
-  const estimate = estimateOf(model, encoded, maxTokens);
   const now = hall.clock.now();
+  const estimate = estimateOf(model, encoded, maxTokens, now);
   const day = dayOf(chat, now);
   const reservation: Reservation = {
     accounts: [
@@ -138,10 +138,14 @@ function amountOf({ usd, tokens }: Limit): string {
   return amounts.flat().join(" and ");
 }
 
-function estimateOf(model: Model, encoded: EncodedRequest, maxTokens: number | null): Spending {
-  const answer = Math.min(maxTokens ?? MOST_ANSWER_TOKENS, model.window ?? Number.POSITIVE_INFINITY);
+function estimateOf(model: Model, encoded: EncodedRequest, maxTokens: number | null, now: number): Spending {
+  const most = Math.min(
+    model.window ?? Number.POSITIVE_INFINITY,
+    model.maxOutput ?? Number.POSITIVE_INFINITY,
+  );
+  const answer = Math.min(maxTokens ?? MOST_ANSWER_TOKENS, most);
   const input = Math.ceil(Buffer.byteLength(encoded.body) / BYTES_PER_TOKEN);
-  const price = model.price ?? { input: 0, output: 0 };
+  const rates = model.price === null ? { input: 0, output: 0 } : ratesAt(model.price, now, input);
   return {
     calls: 1,
     unpriced: model.price === null ? 1 : 0,
@@ -149,7 +153,7 @@ function estimateOf(model: Model, encoded: EncodedRequest, maxTokens: number | n
     output_tokens: answer,
     cache_read_tokens: 0,
     cache_write_tokens: 0,
-    usd: (input * price.input + answer * price.output) / 1_000_000,
+    usd: (input * rates.input + answer * rates.output) / 1_000_000,
   };
 }
 
