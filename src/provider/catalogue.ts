@@ -28,7 +28,8 @@ export type Catalogue = {
   /** The model a `provider/model` name means, with its price, its window and what it takes. */
   resolve(name: string): Promise<ResolvedModel>;
   chosen(): Promise<ChosenModel>;
-  list(): Promise<ModelListing[]>;
+  /** What can be used, the chosen model first, and what is missing to use the rest. */
+  list(chosen: ChosenModel | null): Promise<ModelListing[]>;
 };
 
 const ASK_MS = 2000;
@@ -76,17 +77,17 @@ export function catalogue({ env, now, own = () => ({}), ...options }: CatalogueO
   const listing = async (name: string, note: string | null): Promise<ModelListing> => {
     const found = resolveModel(name, env);
     const facts = found.ok ? await factsOf(found.model) : UNKNOWN_FACTS;
-    return listed(name, { available: found.ok, note: found.ok ? note : found.why, facts, at: now() });
+    return listedModel(name, { available: found.ok, note: found.ok ? note : found.why, facts, at: now() });
   };
 
-  const list: Catalogue["list"] = async () => {
-    const start = await chosen();
+  const list: Catalogue["list"] = async (start) => {
     const offers = await Promise.all([...VENDORS, OLLAMA].map((vendor) => offersOf(vendor, env, told)));
-    const rest = [...offers.flat(), bedrockOffer(env), DEMO].filter(({ name }) => name !== start.name);
+    const rest = [...offers.flat(), bedrockOffer(env), DEMO].filter(({ name }) => name !== start?.name);
     const listings = rest.map(({ name, missing }) =>
-      missing === null ? listing(name, null) : listed(name, { ...UNUSABLE, note: missing, at: now() }),
+      missing === null ? listing(name, null) : listedModel(name, { ...UNUSABLE, note: missing, at: now() }),
     );
-    return [{ ...(await listing(start.name, start.why)), default: true }, ...(await Promise.all(listings))];
+    const first = start ? [{ ...(await listing(start.name, start.why)), default: true }] : [];
+    return [...first, ...(await Promise.all(listings))];
   };
 
   return { resolve, chosen, list };
@@ -161,10 +162,10 @@ function withFacts(model: Model, { window, maxOutput, price, images, audio }: Mo
   return { ...model, window, maxOutput, price, quirks };
 }
 
-type Known = Pick<ModelListing, "available" | "note"> & { facts: ModelFacts; at: number };
+export type Known = Pick<ModelListing, "available" | "note"> & { facts: ModelFacts; at: number };
 
 /** A model as the API lists it. */
-function listed(name: string, { available, note, facts, at }: Known): ModelListing {
+export function listedModel(name: string, { available, note, facts, at }: Known): ModelListing {
   const { maxOutput, price, ...rest } = facts;
   const listedPrice = price && listedPriceOf(price, at);
   return { name, default: false, available, note, ...rest, max_output: maxOutput, price: listedPrice };

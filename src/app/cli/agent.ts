@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { type AgentEnd, type AgentLimits, clock, runAgent, type Tool } from "../../agent/index.js";
 import { type ContainerEvent, type ContainerInput, ContainerLine } from "../../agent/containerProtocol.js";
 import { defaultModelName, resolveModel } from "../../provider/model.js";
+import { catalogueFrom } from "./catalogue.js";
 import { PipeHost } from "./agentHost.js";
 import { CommandFailed } from "./output.js";
 import { type Env, SettingError } from "./settings.js";
@@ -17,7 +18,8 @@ export async function agent(env: Env, input: Readable, output: Writable): Promis
   if (first?.type !== "input") {
     throw new CommandFailed(2, "The first line on standard input must be a turn. See docs/container.md.");
   }
-  const found = resolveModel(first.model ?? defaultModelName(env).name, env);
+  const known = catalogueFrom(env, null);
+  const found = await known.resolve(first.model ?? (await known.chosen()).name);
   if (!found.ok) throw new SettingError(`The model cannot be used: ${found.why}`);
   const write = (event: ContainerEvent) => void output.write(`${JSON.stringify(event)}\n`);
   const host = new PipeHost({ input: first, model: found.model, tools: TOOLS, lines, write });

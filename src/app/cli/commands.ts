@@ -142,6 +142,15 @@ export const COMMANDS: readonly Command[] = [
   ),
   asking(
     {
+      name: "models",
+      takes: "",
+      summary: "Which models can be used now, what they cost and take, and what is missing for the rest",
+      options: {},
+    },
+    async (connection, _typed, out) => (await import("./models.js")).models(connection, out),
+  ),
+  asking(
+    {
       name: "why",
       takes: "[message]",
       summary:

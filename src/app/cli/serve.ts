@@ -2,11 +2,15 @@ import { fileURLToPath } from "node:url";
 import type { Container } from "../../agent/index.js";
 import type { Channel } from "../../channel/channel.js";
 import { webhook } from "../../channel/webhook.js";
-import { createGateway, type Gateway, type Log, systemClock, Tokens } from "../../gateway/index.js";
-import { defaultModelName, resolveModel } from "../../provider/model.js";
+import { createGateway, type Log, systemClock, Tokens } from "../../gateway/index.js";
+import { type Catalogue, type ChosenModel, listedModel } from "../../provider/catalogue.js";
+import { resolveModel } from "../../provider/model.js";
+import { UNKNOWN_FACTS } from "../../provider/modelFacts.js";
+import type { ModelListing } from "../../message/index.js";
 import type { Store } from "../../store/store.js";
 import { createServer } from "../server/server.js";
 import { leaveAddress, removeAddress } from "./address.js";
+import { catalogueFrom } from "./catalogue.js";
 import { containersFrom } from "./containers.js";
 import { mcpTools } from "./mcp.js";
 import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
@@ -32,7 +36,8 @@ export type Serving = {
 /** Serve what the store holds, and say where. Resolves when it listens. */
 export async function serve({ env, settings, token, store, holder, where }: Serving): Promise<void> {
   const log = logger(env);
-  const model = defaultModelName(env);
+  const known = catalogueFrom(env, settings.data);
+  const model = await known.chosen();
   const containers = containersFrom(env, log);
   const isContainer = containers.some(({ name }) => model.name === `container/${name}`);
   const found = resolveModel(model.name, env);
@@ -43,7 +48,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   systemClock.every(LOOK_FOR_TOOLS_MS, () => void mcp.refresh());
   const gateway = createGateway({
     store,
-    resolveModel: (name) => resolveModel(name, env),
+    resolveModel: (name) => known.resolve(name),
     defaultModel: model.name,
     assistantName: settings.assistantName,
     aliases: settings.aliases,
@@ -59,7 +64,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
   const server = createServer({
     gateway,
     tokens,
-    models: () => models(gateway, model.name, containers),
+    models: () => models(known, model, containers),
     version: version(),
     pageFolder: fileURLToPath(new URL("../../web", import.meta.url)),
     hosts: isLoopback(settings.host) ? ["localhost", "127.0.0.1", "[::1]", settings.host] : null,
@@ -69,6 +74,8 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
       }),
   });
   await server.listen({ host: settings.host, port: settings.port });
+  // What is known of the model is read while nobody waits for it yet.
+  void known.resolve(model.name);
   const address = addressOf(server, settings.host);
   leaveWord(settings.data, address, log);
   const stop = once(async () => {
@@ -147,12 +154,21 @@ function channels(env: Env): Channel[] {
   return [webhook({ secret: secret || null, url: url || null })];
 }
 
-function models(gateway: Gateway, chosen: string, containers: readonly Container[]) {
-  const names = new Set([chosen, "demo/demo", ...containers.map(({ name }) => `container/${name}`)]);
-  return [...names].map((name) => {
-    const found = gateway.findModel(name);
-    return { name, default: name === chosen, available: found.ok, note: found.ok ? null : found.why };
+/** Models and containers; the default first. */
+async function models(
+  known: Catalogue,
+  chosen: ChosenModel,
+  containers: readonly Container[],
+): Promise<ModelListing[]> {
+  const outside = containers.map(({ name: container }): ModelListing => {
+    const name = `container/${container}`;
+    const isDefault = name === chosen.name;
+    const facts = { available: true, note: isDefault ? chosen.why : null, facts: UNKNOWN_FACTS, at: 0 };
+    return { ...listedModel(name, facts), default: isDefault };
   });
+  const isOutside = outside.some((container) => container.default);
+  const listed = await known.list(isOutside ? null : chosen);
+  return isOutside ? [...outside, ...listed] : [...listed, ...outside];
 }
 
 /** One line of JSON per event on standard error: trouble always, everything with LONGHAND_LOG=info. */

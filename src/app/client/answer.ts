@@ -5,6 +5,7 @@ import type {
   IngestMessageMetadata,
   LeftOut,
   MessageRow,
+  ModelListing,
   Outcome,
 } from "../../message/index.js";
 import type { Chat } from "../../message/index.js";
@@ -12,8 +13,8 @@ import type { Chat } from "../../message/index.js";
 /** One page of a list, under its own name, and where the next one starts (null at the end). */
 export type Page<Name extends string, Item> = Record<Name, Item[]> & { next: string | number | null };
 
-/** A model that can be used now. */
-export type Model = { name: string; default: boolean; available: boolean; note: string | null };
+/** A model, whether it can be used now, and what is known of it. */
+export type Model = ModelListing;
 
 /** A place that spoke to us, and that belongs to no chat yet. */
 export type KnownAddress = {

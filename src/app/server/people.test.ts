@@ -31,7 +31,7 @@ beforeEach(async () => {
   app = createServer({
     gateway,
     tokens: new Tokens(store, OWNER, systemClock),
-    models: () => [],
+    models: async () => [],
     version: "0",
     pageFolder: "",
     hosts: null,

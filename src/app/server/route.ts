@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { BodySize } from "./body.js";
+import type { ModelListing } from "../../message/index.js";
 import type { Gateway, Identity, Scope, Tokens } from "../../gateway/index.js";
 
 /** What a handler works with. */
-export type Served = { gateway: Gateway; tokens: Tokens; models: () => ModelListing[] };
-export type ModelListing = { name: string; default: boolean; available: boolean; note: string | null };
+export type Served = { gateway: Gateway; tokens: Tokens; models: () => Promise<ModelListing[]> };
 
 export type Asked<Query> = {
   params: Record<string, string>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Delivery, DeliveryState, UsageLine, wellFormed } from "../../../message/index.js";
+import { Delivery, DeliveryState, ModelListing, UsageLine, wellFormed } from "../../../message/index.js";
 import { unauthorised } from "../auth.js";
 import { limit, listOf, page } from "../paging.js";
 import { Problem, parsed, unknown } from "../problem.js";
@@ -23,12 +23,6 @@ const TokenListing = z.object({
 /** Whose link it was: they speak as themselves. */
 const Opener = z.object({ id: z.string(), name: z.string() });
 const LoginBody = z.strictObject({ code: z.string().min(1).max(255) });
-const ModelListing = z.object({
-  name: z.string(),
-  default: z.boolean(),
-  available: z.boolean(),
-  note: z.string().nullable(),
-});
 
 const day = z.iso.date();
 const UsageQuery = z.object({
@@ -142,10 +136,10 @@ export const operateRoutes: Route[] = [
   route({
     method: "GET",
     path: "/v1/models",
-    summary: "What can be used now",
+    summary: "What can be used now, what is known of it, and what is missing for the rest",
     scope: "read",
     answers: { status: 200, schema: listOf("models", ModelListing) },
-    handle: async ({ models }) => ok({ models: models(), next: null }),
+    handle: async ({ models }) => ok({ models: await models(), next: null }),
   }),
 ];
 
