@@ -1,4 +1,4 @@
-import { type Claim, StoreUnavailable, type WorkKind } from "../store/store.js";
+import { type Claim, type News, StoreUnavailable, type WorkKind } from "../store/store.js";
 import type { Hall } from "./hall.js";
 import { Fenced, Interrupted } from "./lease.js";
 
@@ -21,6 +21,8 @@ export class Lanes {
   private stopped = false;
   private looking = false;
   private lookAgain = false;
+  /** Writes that the newest look saw, where the store can tell. */
+  private lookedAt = 0;
   private readonly undo: (() => void)[] = [];
 
   constructor(
@@ -31,9 +33,15 @@ export class Lanes {
   ) {}
 
   start(): void {
-    this.undo.push(this.hall.store.subscribe((news) => news.work.includes(this.kind) && this.wake()));
+    this.undo.push(this.hall.store.subscribe((news) => this.hear(news)));
     this.undo.push(this.hall.clock.every(LOOK_EVERY_MS, () => this.wake()));
     this.undo.push(this.hall.clock.every(this.hall.limits.leaseMs / 3, () => this.renewAll()));
+    this.wake();
+  }
+
+  /** A look that was asked for behind the write sees what it brought: looking again would hold up the next write. */
+  private hear({ work, order }: News): void {
+    if (!work.includes(this.kind) || (order !== undefined && order <= this.lookedAt)) return;
     this.wake();
   }
 
@@ -82,6 +90,7 @@ export class Lanes {
   private async claim(limit: number): Promise<Claim[]> {
     const { hall, kind } = this;
     const now = hall.clock.steady();
+    this.lookedAt = hall.store.inOrder?.() ?? 0;
     try {
       return await hall.store.claim({
         kind,
@@ -94,6 +103,7 @@ export class Lanes {
       if (!(error instanceof StoreUnavailable)) throw error;
       hall.log("warn", "work.not_claimed", { kind, why: error.message });
       await hall.clock.sleep(TROUBLE_MS);
+      this.lookAgain = true;
       return [];
     }
   }

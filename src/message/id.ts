@@ -30,6 +30,6 @@ function randomBytes(): Uint8Array {
 
 /** 31 of the sequence's 32 bits, so that two thousand million ids fit above any start before it would wrap. */
 function randomSequence(): number {
-  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
-  return random >>> 1;
+  const [a = 0, b = 0, c = 0, d = 0] = randomBytes();
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 1;
 }

@@ -48,6 +48,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const reader = connectReader(path);
   const read = readsOn(reader.prepare);
   let closing: Promise<void> | null = null;
+  let asked = 0;
 
   const write = async (
     packed: Packed,
@@ -55,9 +56,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     run: () => Promise<OpResult>,
     freed: WorkKind[],
   ) => {
+    const order = ++asked;
     const result = orThrow(await run());
     if (typeof result === "number") {
-      tell({ work: kindsIn(facts), events: packed.logged, settings: changesSettings(facts) });
+      tell({ work: kindsIn(facts), events: packed.logged, settings: changesSettings(facts), order });
       return committed(packed.messageIds, [result]);
     }
     if (result[0] === "refused") return refused(read, result[1]);
@@ -67,6 +69,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       work: result[2] ? [...new Set([...kinds, ...freed])] : kinds,
       events: packed.logged,
       settings: changesSettings(facts),
+      order,
     });
     return committed(packed.messageIds, result[1]);
   };
@@ -83,6 +86,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       ]);
     },
     async claim(request) {
+      asked++;
       const result = orThrow(await queue.run(["claim", request], 0));
       if (typeof result === "number" || result[0] !== "claimed") throw unexpected(result);
       return result[1];
@@ -99,7 +103,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     },
     subscribe,
     read,
-    inOrder: true,
+    inOrder: () => asked,
     close() {
       closing ??= queue.close().then(() => reader.close());
       return closing;
