@@ -70,6 +70,23 @@ describe("the examples", () => {
     expect(Number(/(\d+) commits/.exec(text)?.[1])).toBeGreaterThan(passed);
   });
 
+  it("aiSdk: a language model of the AI SDK answers in a chat, and the receipt shows what it was handed", async () => {
+    const lines = (await printed("aiSdk")).trim().split("\n");
+    expect(lines.filter((line) => !line.startsWith("tool_result: "))).toEqual([
+      "example:olivia: what time is it?",
+      "tool_use: clock {}",
+      "bot: It is late.",
+      "local, ai-sdk: system user",
+      "local, ai-sdk: system user assistant tool",
+    ]);
+  });
+
+  it("testing: a program is tested before a strict server that fails on demand", async () => {
+    const text = await printed("testing");
+    expect(text).toMatch(/^(?:#|ℹ) pass 3$/m);
+    expect(text).toMatch(/^(?:#|ℹ) fail 0$/m);
+  });
+
   it("client: says something to a running server and follows the answer", async () => {
     const server = await ServerProcess.start();
     try {
