@@ -11,9 +11,11 @@ export function priceList(): Promise<PriceList> {
   loading ??= import("@pydantic/genai-prices").then(
     ({ calcPrice, findProvider }): PriceList =>
       (baseUrl, id) => {
-        const provider = findProvider({ providerApiUrl: new URL(baseUrl).origin });
+        const { origin } = new URL(baseUrl);
+        const provider = findProvider({ providerApiUrl: origin });
+        if (!provider || !new RegExp(`^(?:${provider.api_pattern})$`).test(origin)) return {};
         // What is asked for here is which model it is; the sum is ours, class by class.
-        const found = provider && calcPrice({}, id, { providerId: provider.id });
+        const found = calcPrice({}, id, { providerId: provider.id });
         return found ? { price: priceOf(found.model), window: found.model.context_window ?? null } : {};
       },
     // A bundle without the package still calls models; it knows no prices.

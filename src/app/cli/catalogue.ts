@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { systemClock } from "../../gateway/index.js";
+import { systemClock } from "../../gateway/clock.js";
 import { type Catalogue, catalogue } from "../../provider/catalogue.js";
 import { type OwnFacts, readModelFile } from "../../provider/modelFile.js";
 import { type Env, SettingError } from "./settings.js";
