@@ -39,6 +39,8 @@ export type AgentHost = {
   fit?(choice: ModelChoice, signal: AbortSignal): Promise<string | null>;
   /** The model said that the request is too long. May it be asked again, once `fit` has made it shorter? */
   mayShrink?(): boolean;
+  /** A tool's result as it is to be kept: a host may make its pictures smaller. Without it, as the tool gave it. */
+  shown?(result: ToolResultContent): Promise<ToolResultContent>;
   /** The next request, built anew from what is known now. Null: there is no fallback. */
   request(choice: ModelChoice): Promise<{ model: Model; request: ModelRequest } | null>;
   /** Records the exact bytes; resolves once that is durable. */

@@ -1,6 +1,7 @@
 import { type ToolCallContent, ToolResultContent } from "../message/index.js";
 import { argumentProblems, wrongArguments } from "./arguments.js";
 import { startDeadline } from "./deadline.js";
+import type { AgentHost } from "./host.js";
 import type { Run } from "./modelCall.js";
 import type { Tool, ToolContext } from "./tool.js";
 import { resultOfError, resultOfOutput } from "./toolResult.js";
@@ -24,7 +25,7 @@ export async function runTool(
   const deadline = startDeadline(host, limitMs, stop);
   const context: ToolContext = { ...host.toolContext(callId), signal: deadline.signal };
   try {
-    const result = await Promise.race([use(tool, wanted, context), fires(deadline.signal)]);
+    const result = await Promise.race([use(tool, wanted, context, host), fires(deadline.signal)]);
     if (result) return result;
     return deadline.isOver() ? ToolResultContent.error(wanted.id, tooSlow(limitMs)) : null;
   } finally {
@@ -33,11 +34,17 @@ export async function runTool(
 }
 
 /** Never rejects. */
-async function use(tool: Tool, wanted: ToolCallContent, context: ToolContext): Promise<ToolResultContent> {
+async function use(
+  tool: Tool,
+  wanted: ToolCallContent,
+  context: ToolContext,
+  host: AgentHost,
+): Promise<ToolResultContent> {
   try {
     const problems = tool.checksArguments ? [] : await argumentProblems(tool.parameters, wanted.args);
     if (problems.length > 0) return ToolResultContent.error(wanted.id, wrongArguments(problems));
-    return resultOfOutput(wanted.id, await tool.run(wanted.args, context));
+    const result = resultOfOutput(wanted.id, await tool.run(wanted.args, context));
+    return host.shown ? await host.shown(result) : result;
   } catch (error) {
     return resultOfError(wanted.id, error);
   }

@@ -22,4 +22,5 @@ export { type TakeInput, takeMessages } from "./take.js";
 export { timeLine } from "./time.js";
 export { entryTokens, estimateTokens, type Filled, filledTokens } from "./tokens.js";
 export { stretchesOf, type TranscriptPiece, transcriptOf } from "./transcript.js";
+export { frozenOf } from "./turn.js";
 export { entitiesOf, matchTrigger, stripTrigger, type TriggerMatch, type TriggerOptions } from "./trigger.js";

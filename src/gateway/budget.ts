@@ -14,7 +14,7 @@ export type Limit = {
 };
 
 /** The account of whoever asked: the person, or the sender id when nobody said whose it is. */
-export async function payerOf(hall: Hall, sender: string): Promise<string> {
+export async function payerOf(hall: Pick<Hall, "store">, sender: string): Promise<string> {
   const person = await hall.store.read.personOf(sender);
   return person ? `person:${person.id}` : `sender:${sender}`;
 }

@@ -46,6 +46,7 @@ import {
   unstoredMessage,
 } from "./ingest.js";
 import { Live } from "./live.js";
+import { type MediaOptions, mediaWork } from "./mediaWork.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
 import {
@@ -64,7 +65,7 @@ import { Turns } from "./turns.js";
 import { type UsageQuery, usageOf } from "./usage.js";
 import { endTurnRef } from "./waiting.js";
 
-export type GatewayOptions = {
+export type GatewayOptions = MediaOptions & {
   store: Store;
   /** A model by its name, such as `demo/demo`. */
   resolveModel(name: string): FoundModel | Promise<FoundModel>;
@@ -177,6 +178,7 @@ export class Gateway {
       tools: options.tools ?? [clockTool],
       containers: new Map((options.containers ?? []).map((container) => [container.name, container])),
       notices: options.notices ?? (async () => []),
+      media: mediaWork(() => this.hall, options),
       log: options.log ?? (() => {}),
       holder: options.holder ?? clock.newId(),
       budget: { usd: null, tokens: null, ...options.budget },

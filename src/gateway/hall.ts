@@ -8,6 +8,7 @@ import type { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js"
 import type { CallSlots } from "./callSlots.js";
 import type { Clock } from "./clock.js";
 import type { Live } from "./live.js";
+import type { MediaWork } from "./mediaWork.js";
 
 /** A model by its name, or what to type to have it. */
 export type FoundModel = { ok: true; model: Model } | { ok: false; why: string };
@@ -48,6 +49,7 @@ export type Hall = {
   /** Agents outside this process, by name: chats choose one as the model `container/<name>`. */
   containers: ReadonlyMap<string, Container>;
   notices: NoticeSource;
+  media: MediaWork;
   log: Log;
   /** Who holds our leases. */
   holder: string;

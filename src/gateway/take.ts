@@ -1,7 +1,7 @@
-import { type PathEntry, takeMessages } from "../context/index.js";
+import { type Label, type PathEntry, takeMessages } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Entry, Fact, NewMessage } from "../store/store.js";
-import { fetchAttachments, isFetched } from "./attachments.js";
+import { isPrepared, prepareAttachments } from "./attachments.js";
 import { iso } from "./clock.js";
 import { untoldEdits } from "./edits.js";
 import type { Hall } from "./hall.js";
@@ -16,8 +16,10 @@ export type TakingPlace = {
   threadId: string;
   head: string | null;
   turnId: string | null;
-  /** When the last word before was said, where `head` is about to be written in the same commit. */
-  spokenAt?: string | undefined;
+  /** When the last word before was said, where that is known; also where `head` is about to be written in the same commit. */
+  spokenAt?: string | null | undefined;
+  /** The chat's names, where they are known. */
+  labels?: readonly Label[] | undefined;
   /** The entry to look back from for what was edited, where `head` is about to be written in the same commit. */
   path?: string | null | undefined;
 };
@@ -47,8 +49,8 @@ async function untakenRows(hall: Hall, chatJid: string, threadId: string, lane: 
 export async function take(hall: Hall, place: TakingPlace, rows: readonly MessageRow[]): Promise<Taking> {
   const { chat, threadId, turnId } = place;
   const [known, spokenAt, edited] = await Promise.all([
-    hall.store.read.labels(chat.jid),
-    place.spokenAt ?? lastSpokenAt(hall, chat.jid, place.head),
+    place.labels ?? hall.store.read.labels(chat.jid),
+    place.spokenAt !== undefined ? place.spokenAt : lastSpokenAt(hall, chat.jid, place.head),
     untoldEdits(hall, chat, threadId, place.path ?? place.head),
   ]);
   const { frozen, frozenEdits, newLabels } = takeMessages({
@@ -92,7 +94,7 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
 const LOOKED_BEHIND = [1, 20];
 
 /** When somebody last spoke before the head. Reading the whole window for it would make every turn start late. */
-async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): Promise<string | null> {
+export async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): Promise<string | null> {
   if (head === null) return null;
   for (const limit of LOOKED_BEHIND) {
     const path = await hall.store.read.path(chatJid, head, limit);
@@ -102,10 +104,10 @@ async function lastSpokenAt(hall: Hall, chatJid: string, head: string | null): P
   return null;
 }
 
-type TakingOptions = Pick<TakingPlace, "spokenAt" | "path"> & {
+type TakingOptions = Pick<TakingPlace, "spokenAt" | "labels" | "path"> & {
   untaken?: Untaken | undefined;
-  /** Fetch first what messages point to; otherwise those whose files are not here yet are not taken now. */
-  fetches?: boolean;
+  /** Make files ready first; otherwise messages whose files are not ready yet are not taken now. */
+  prepares?: boolean;
 };
 
 /** What was said meanwhile, then the messages themselves, in the order they came. */
@@ -113,7 +115,7 @@ export async function takeForTurn(
   hall: Hall,
   state: Pick<TurnState, "chat" | "turn" | "claim" | "head">,
   members: readonly Member[],
-  { spokenAt, path, untaken, fetches = true }: TakingOptions = {},
+  { spokenAt, labels, path, untaken, prepares = true }: TakingOptions = {},
 ): Promise<Taking> {
   const { chat, turn, claim } = state;
   const own = new Set(members.map(({ message }) => message.id));
@@ -123,9 +125,9 @@ export async function takeForTurn(
   // A message that an earlier try of a turn put on the tree is there already.
   const newOnes = rows.filter((row) => own.has(row.id));
   const all = [...meanwhile, ...newOnes];
-  const fetched = fetches ? await fetchAttachments(hall, all, claim) : all.filter(isFetched);
-  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt, path };
-  return take(hall, place, fetched);
+  const ready = prepares ? await prepareAttachments(hall, all, claim) : all.filter(isPrepared);
+  const place = { chat, threadId: turn.thread_id, head: state.head, turnId: turn.id, spokenAt, labels, path };
+  return take(hall, place, ready);
 }
 
 /** Were all of these there when it was read? What came in right after would be left off the tree. */

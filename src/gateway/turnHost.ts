@@ -16,10 +16,11 @@ import {
   type LeftOut,
   rowOfToolResult,
   rowsOfAssistant,
+  type ToolResultContent,
   Usage,
 } from "../message/index.js";
 import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
-import { isFetched } from "./attachments.js";
+import { isPrepared } from "./attachments.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import { type Fitted, fitRequest, nextRequest, summarisersOf } from "./fit.js";
 import type { Hall } from "./hall.js";
@@ -38,6 +39,7 @@ import {
   unpricedUnderBudget,
 } from "./spending.js";
 import { chainEntries, takeForTurn } from "./take.js";
+import { withSeenMedia } from "./toolMedia.js";
 import { type Ending, endingFacts } from "./turnEnd.js";
 import { headOf, isTakenOver, type Member, type TurnState } from "./turnState.js";
 import type { TurnWatch } from "./turnWatch.js";
@@ -228,6 +230,10 @@ export class TurnHost implements AgentHost {
     });
   }
 
+  shown(result: ToolResultContent): Promise<ToolResultContent> {
+    return withSeenMedia(this.hall.media, this.state.chat.jid, result);
+  }
+
   toolContext(callId: string): Omit<ToolContext, "signal"> {
     const { chat, turn } = this.state;
     return {
@@ -305,7 +311,7 @@ export class TurnHost implements AgentHost {
     const waiting = await waitingPieces(hall, state.chat, state.claim.lane, members);
     const now = hall.clock.now();
     const pieces = steering(waiting, state.chat).filter(
-      (piece) => isFetched(piece.asked.message) && !isExpired(piece, state.chat, now),
+      (piece) => isPrepared(piece.asked.message) && !isExpired(piece, state.chat, now),
     );
     if (last && pieces.length > 0) this.joinedAfterAnswers++;
     return pieces;
@@ -334,7 +340,7 @@ export class TurnHost implements AgentHost {
           ? await takeForTurn(hall, place, joined, {
               spokenAt: rows.at(-1)?.timestamp,
               path: state.head,
-              fetches: false,
+              prepares: false,
             })
           : null;
       const facts = [...chain.facts, ...more, ...(taking?.facts ?? []), ...ending];

@@ -1,7 +1,7 @@
 import type { Tool } from "../agent/index.js";
 import { senderKind } from "../message/index.js";
 import type { Fact, NewMessage, Work } from "../store/store.js";
-import { fetchAttachments, isFetched } from "./attachments.js";
+import { isPrepared, prepareAttachments } from "./attachments.js";
 import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { forgetPassed, passedIn } from "./passed.js";
@@ -150,7 +150,7 @@ export class TurnWatch {
   }
 
   private isPassed(piece: Piece): boolean {
-    return this.remembers && isAnswer(piece) && isFetched(piece.asked.message);
+    return this.remembers && isAnswer(piece) && isPrepared(piece.asked.message);
   }
 
   private async place(piece: Piece): Promise<void> {
@@ -162,19 +162,19 @@ export class TurnWatch {
     if (isCommand(piece)) return this.command(piece);
     // What comes behind a command that changes the branch is not about this turn.
     if (!isAnswer(piece) || this.branchEnds) return;
-    this.fetchFor(piece);
+    this.prepareFor(piece);
     const running = { startedBy: this.startedBy, interruptions: state.turn.interruptions };
     if (!interrupts(piece, state.chat, running)) return;
     if (this.fragile) this.wantsIn = true;
     else this.stop.abort(new Superseded("a newer message is answered instead"));
   }
 
-  /** Its files are fetched while the turn goes on: at a boundary nobody waits for a download. */
-  private fetchFor({ work, asked: { message } }: AnswerPiece): void {
+  /** Its files are made ready while the turn goes on: at a boundary nobody waits for them. */
+  private prepareFor({ work, asked: { message } }: AnswerPiece): void {
     const { hall, state } = this;
-    if (isFetched(message)) return;
-    fetchAttachments(hall, [message], state.claim).catch((error: unknown) =>
-      hall.log("warn", "attachment.not_fetched", { message: work.ref, why: String(error) }),
+    if (isPrepared(message)) return;
+    prepareAttachments(hall, [message], state.claim).catch((error: unknown) =>
+      hall.log("warn", "attachment.not_prepared", { message: work.ref, why: String(error) }),
     );
   }
 

@@ -1,6 +1,13 @@
 import type { ModelRequest } from "../agent/index.js";
 import { definitionOf } from "../agent/index.js";
-import { assemble, type ContextInput, type Notice, type PathEntry, standingOf } from "../context/index.js";
+import {
+  assemble,
+  type ContextInput,
+  frozenOf,
+  type Notice,
+  type PathEntry,
+  standingOf,
+} from "../context/index.js";
 import type { Chat, LeftOut, MessageRow } from "../message/index.js";
 import { asRead } from "./edits.js";
 import type { Hall } from "./hall.js";
@@ -60,7 +67,7 @@ export async function attachmentBytes(
   path: readonly PathEntry[],
 ): Promise<Map<string, Uint8Array>> {
   const bytes = new Map<string, Uint8Array>();
-  const hashes = path.flatMap((entry) => hashesOf(entry.message));
+  const hashes = path.flatMap(hashesOf);
   for (const sha256 of new Set(hashes)) {
     const found = await hall.store.read.attachmentBytes(sha256);
     if (found) bytes.set(sha256, found);
@@ -68,8 +75,11 @@ export async function attachmentBytes(
   return bytes;
 }
 
-function hashesOf(row: MessageRow | null): string[] {
-  return row?.attachments.flatMap((attachment) => (attachment.sha256 ? [attachment.sha256] : [])) ?? [];
+/** As settled when a turn took the message; of one that nothing was settled for, its own. */
+function hashesOf(entry: PathEntry): string[] {
+  const own = entry.message?.attachments ?? [];
+  const taken = own.length > 0 ? (frozenOf(entry)?.attachments ?? []) : [];
+  return own.flatMap(({ sha256 }, index) => (taken[index] ?? { sha256 }).sha256 ?? []);
 }
 
 const HOST_ROWS_NAMED = 20;

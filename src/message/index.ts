@@ -6,7 +6,7 @@ export * from "./event.js";
 export * from "./id.js";
 export * from "./ingest.js";
 export * from "./legacy.js";
-export { audioToBase64, imageToBase64, type MediaString, readMediaString } from "./media.js";
+export { audioToBase64, imageToBase64, type MediaString, readMediaString, toBytes } from "./media.js";
 export * from "./message.js";
 export * from "./outcome.js";
 export * from "./parse.js";

@@ -91,6 +91,14 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** The bytes of media that hold them; null for an address, a file, or what is neither. */
+export function toBytes(media: string | Uint8Array): Uint8Array | null {
+  if (typeof media !== "string") return media;
+  const read = readMediaString(media);
+  if (read.form !== "data" && read.form !== "base64") return null;
+  return Uint8Array.from(atob(read.base64), (char) => char.charCodeAt(0));
+}
+
 /** Enough decoded bytes to recognise a format. */
 export function decodeHead(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64.slice(0, 64)), (char) => char.charCodeAt(0));
