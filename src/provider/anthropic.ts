@@ -1,16 +1,18 @@
 import type { SystemPart } from "../message/index.js";
 import { anthropicDecoder, anthropicWhole } from "./anthropicAnswer.js";
-import { type Spelled, spell, type WireRole } from "./anthropicMessage.js";
+import { anthropicSpell } from "./anthropicMessage.js";
 import { claudeOf, isAnthropicHost } from "./anthropicModel.js";
 import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
 import { inputSchema } from "./anthropicTools.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { type Fitted, type FittedHistory, isBlank, type Target } from "./fitted.js";
+import { type Fitted, isBlank, type Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
+import { systemPieces } from "./systemPieces.js";
 import { type IdRule, wireToolName } from "./toolCallId.js";
 
 /** Anthropic Messages, and every server that speaks it. */
@@ -26,8 +28,9 @@ const IDS: IdRule = {
 };
 
 /** Parameters, tools, system, messages: in the order the server caches them, what changes most often last. */
-function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
-  const given = handoff(request.messages, targetOf(model), request.origins);
+function encodeAnthropic(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
+  const given = handoff(request.messages, targetOf(model), request.origins, memory.fits);
   const { history, leftOut } = signedThinking(given.messages);
   const claude = claudeOf(model.id);
   const maxTokens = maxTokensOf(request, model.maxOutput ?? claude.maxOutput);
@@ -50,12 +53,11 @@ function encodeAnthropic(model: Model, request: ModelRequest): EncodedRequest {
   writer.add("params", toJson(params).slice(1, -1), []);
   const renamedTools = writeTools(writer, request.tools ?? [], fitting);
   writeSystem(writer, systemPieces(request.system, given), cached);
-  writeMessages(writer, spell(fitting, model.quirks));
+  const messages = spellHistory(fitting, anthropicSpell(model.quirks), memory);
   return {
     url: messagesUrl(model.baseUrl),
     headers: headersOf(model, warmth !== undefined),
-    body: writer.body(),
-    blocks: writer.blocks,
+    ...bodyOf(writer, messages, closing(messages.role)),
     leftOut: [...given.leftOut, ...leftOut],
     renamedTools,
   };
@@ -124,19 +126,6 @@ function writeTools(
   return renamed;
 }
 
-/** The operator's words first, then what opens the chat, then notices: what changes most often stands last. */
-function systemPieces(system: ModelRequest["system"], history: FittedHistory): SystemPart[] {
-  const given: SystemPart[] =
-    typeof system === "string"
-      ? [{ kind: "system", text: system, sources: [{ type: "prompt", id: "system" }] }]
-      : (system ?? []);
-  const leading = history.leading.map(({ text, from }): SystemPart => {
-    return { kind: from.kind === "notice" ? "notice" : "system", text, sources: from.sources };
-  });
-  const all = [...given, ...leading].filter((part) => !isBlank(part.text));
-  return [...all.filter((part) => part.kind === "system"), ...all.filter((part) => part.kind === "notice")];
-}
-
 /**
  * The server caches up to the end of the messages by itself; a marker of our own stands where the notices begin,
  * which differ from turn to turn. It is no part of the block it stands on.
@@ -153,30 +142,14 @@ function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], cached:
   writer.frame("]");
 }
 
-/** The API refuses a request without messages, one that begins with an answer, and one that ends with one. */
-const NOTHING_SAID = '{"role":"user","content":[{"type":"text","text":"[Nothing has been said yet.]"}]}';
-const BEGINNING =
-  '{"role":"user","content":[{"type":"text","text":"[What was said before is not shown.]"}]},';
+/** The API refuses a request without messages, and one that ends with an answer. */
+const NOTHING_SAID =
+  ',"messages":[{"role":"user","content":[{"type":"text","text":"[Nothing has been said yet.]"}]}]}';
 const GO_ON =
-  ',{"role":"user","content":[{"type":"text","text":"[Nobody has said anything since. Go on.]"}]}';
+  ']},{"role":"user","content":[{"type":"text","text":"[Nobody has said anything since. Go on.]"}]}]}';
 
-/** What stands between two blocks is one frame, so that a request that only grew differs in its last frame alone. */
-function writeMessages(writer: BlockWriter, pieces: readonly Spelled[]): void {
-  let role: WireRole | null = null;
-  for (const piece of pieces) {
-    if (role === piece.role) writer.frame(",");
-    else writer.frame(role === null ? opening(piece.role) : `]},${start(piece.role)}`);
-    role = piece.role;
-    writer.add(piece.from.kind, piece.text, piece.from.sources);
-  }
-  if (role === null) writer.frame(`,"messages":[${NOTHING_SAID}]}`);
-  else writer.frame(`]}${role === "assistant" ? GO_ON : ""}]}`);
-}
-
-function opening(role: WireRole): string {
-  return `,"messages":[${role === "assistant" ? BEGINNING : ""}${start(role)}`;
-}
-
-function start(role: WireRole): string {
-  return `{"role":"${role}","content":[`;
+/** What ends a body, by the role of what was said last. */
+function closing(role: string): string {
+  if (role === "") return NOTHING_SAID;
+  return role === "assistant" ? GO_ON : "]}]}";
 }

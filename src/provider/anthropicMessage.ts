@@ -1,95 +1,115 @@
 import { HANDOFF_LABEL, type Origin, type ThinkingContent } from "../message/index.js";
 import type { Quirks } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
-import { quote, toJson } from "./json.js";
+import { toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
+import type { Spell, Spelling } from "./spelling.js";
 
 export type WireRole = "user" | "assistant" | "system";
-
-/** A piece of a message in the API's spelling: one complete JSON value. Neighbours of one role are one message. */
-export type Spelled = { role: WireRole; text: string; from: Origin };
 
 type Assistant = Extract<Fitted, { role: "assistant" }>;
 type System = Extract<Fitted, { role: "system" }>;
 
-/** A fitted history as Anthropic Messages spells it. */
-export function spell(history: readonly Fitted[], { midSystem }: Pick<Quirks, "midSystem">): Spelled[] {
-  const spelled: Spelled[] = [];
-  history.forEach((message, at) => {
+/** How Anthropic Messages spells a message. Each content is a block; neighbours of one role are one message. */
+export function anthropicSpell({ midSystem }: Pick<Quirks, "midSystem">): Spell {
+  return (message, spelling, at, history) => {
     switch (message.role) {
       case "system": {
-        const fits = midSystem !== "user" && followsUser(spelled) && precedesAnswer(history, at);
-        spelled.push(fits ? ownSystem(message) : markedSystem(message));
-        break;
+        const fits = midSystem !== "user" && followsUser(spelling) && precedesAnswer(history, at);
+        spellSystem(message, fits ? "system" : "user", spelling);
+        return;
       }
       case "user":
-        spelled.push(...spellParts(message.parts).map((text) => userPiece(text, message.from)));
-        break;
+        spellParts(message.parts, () => begin("user", message.from, spelling), spelling);
+        return;
       case "assistant":
-        spelled.push(...spellAssistant(message));
+        spellAssistant(message, spelling);
     }
-  });
-  return spelled;
+  };
 }
 
-function userPiece(text: string, from: Origin): Spelled {
-  return { role: "user", text, from };
+/** The API refuses a request that begins with an answer. */
+const BEGINNING =
+  '{"role":"user","content":[{"type":"text","text":"[What was said before is not shown.]"}]},';
+
+const FIRST: Readonly<Record<WireRole, string>> = {
+  user: ',"messages":[{"role":"user","content":[',
+  system: ',"messages":[{"role":"system","content":[',
+  assistant: `,"messages":[${BEGINNING}{"role":"assistant","content":[`,
+};
+const NEXT: Readonly<Record<WireRole, string>> = {
+  user: ']},{"role":"user","content":[',
+  system: ']},{"role":"system","content":[',
+  assistant: ']},{"role":"assistant","content":[',
+};
+
+/** What stands between two blocks is one frame, so that a request that only grew differs in its last frame alone. */
+function begin(role: WireRole, from: Origin, spelling: Spelling): void {
+  if (spelling.role === role) spelling.frame(",");
+  else spelling.frame((spelling.role === "" ? FIRST : NEXT)[role]);
+  spelling.role = role;
+  spelling.begin(from);
 }
 
-function textBlock(text: string): string {
-  return `{"type":"text","text":${quote(text)}}`;
+function textBlock(text: string, spelling: Spelling): void {
+  spelling.put('{"type":"text","text":');
+  spelling.quote(text);
+  spelling.put("}");
 }
 
 /** The API's own system role stands only between what a user said and the answer to it. */
-function followsUser(before: readonly Spelled[]): boolean {
-  const role = before.at(-1)?.role;
+function followsUser({ role }: Spelling): boolean {
   return role === "user" || role === "system";
 }
 
 function precedesAnswer(history: readonly Fitted[], at: number): boolean {
-  const next = history.slice(at + 1).find((one) => one.role !== "system");
-  return next === undefined || next.role === "assistant";
+  let next = at + 1;
+  while (history[next]?.role === "system") next++;
+  return next >= history.length || history[next]?.role === "assistant";
 }
 
-function ownSystem({ text, from }: System): Spelled {
-  return { role: "system", text: textBlock(text), from };
-}
-
-/** Elsewhere a system message stays where it is, marked, because the role has to be another. */
-function markedSystem({ text, from }: System): Spelled {
-  return userPiece(textBlock(`${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`), from);
+/** Where the role has to be another, a system message stays in its place, marked. */
+function spellSystem({ text, from }: System, role: "system" | "user", spelling: Spelling): void {
+  begin(role, from, spelling);
+  const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
+  textBlock(role === "system" ? text : marked, spelling);
 }
 
 /** Texts that follow each other are one, so that a message is one block where it can be. */
-function spellParts(parts: readonly (TextPart | MediaPart)[]): string[] {
-  const spelled: string[] = [];
-  let texts: string[] = [];
+function spellParts(
+  parts: readonly (TextPart | MediaPart)[],
+  beginOne: () => void,
+  spelling: Spelling,
+): void {
+  let open: string | null = null;
   const flush = (): void => {
-    if (texts.length > 0) spelled.push(textBlock(texts.join("\n\n")));
-    texts = [];
+    if (open === null) return;
+    beginOne();
+    textBlock(open, spelling);
+    open = null;
   };
-  for (const part of parts.map(withoutPlainAddress)) {
-    if (part.type === "text") {
-      texts.push(part.text);
-      continue;
+  for (const part of parts) {
+    const text = part.type === "text" ? part.text : plainAddress(part);
+    if (text !== null) {
+      open = open === null ? text : `${open}\n\n${text}`;
+    } else if (part.type !== "text") {
+      flush();
+      beginOne();
+      spelling.put(mediaJson(part));
     }
-    flush();
-    spelled.push(spellMedia(part));
   }
   flush();
-  return spelled;
 }
+
+type Media = Exclude<MediaPart, { type: "text" }>;
 
 /** The API fetches images over https alone. */
-function withoutPlainAddress(part: TextPart | MediaPart): TextPart | MediaPart {
-  if (part.type !== "image" || /^https:/i.test(part.url)) return part;
-  return {
-    type: "text",
-    text: "[An image was here: its address is not https, which this model cannot take.]",
-  };
+function plainAddress(part: Media): string | null {
+  if (part.type !== "image" || /^https:/i.test(part.url)) return null;
+  return "[An image was here: its address is not https, which this model cannot take.]";
 }
 
-function spellMedia(part: Exclude<MediaPart, { type: "text" }>): string {
+function mediaJson(part: Media): string {
   switch (part.type) {
     case "image":
       return toJson({ type: "image", source: { type: "url", url: part.url } });
@@ -101,28 +121,43 @@ function spellMedia(part: Exclude<MediaPart, { type: "text" }>): string {
 }
 
 /** An answer, then the results of its calls, in one message with whatever a user says next. */
-function spellAssistant({ parts, results, from }: Assistant): Spelled[] {
-  const said = parts.map((part): Spelled => ({ role: "assistant", text: spellPart(part), from }));
-  const answers = results.map((result) => userPiece(resultBlock(result), result.from));
-  return [...said, ...answers, ...results.filter(showsApart).flatMap(shownApart)];
+function spellAssistant({ parts, results, from }: Assistant, spelling: Spelling): void {
+  for (const part of parts) {
+    begin("assistant", from, spelling);
+    spellPart(part, spelling);
+  }
+  for (const result of results) {
+    begin("user", result.from, spelling);
+    spellResult(result, spelling);
+  }
+  for (const result of results) if (showsApart(result)) spellApart(result, spelling);
 }
 
-function spellPart(part: Assistant["parts"][number]): string {
+function spellPart(part: Assistant["parts"][number], spelling: Spelling): void {
   switch (part.type) {
     case "text":
-      return textBlock(part.text);
+      textBlock(part.text, spelling);
+      return;
     case "thinking":
-      return thinkingBlock(part.thinking);
+      spellThinking(part.thinking, spelling);
+      return;
     case "tool_call":
-      return `{"type":"tool_use","id":${quote(part.id)},"name":${quote(part.name)},"input":${toJson(part.args)}}`;
+      // Ids and names are of letters that need no quoting by now.
+      spelling.put(
+        `{"type":"tool_use","id":"${part.id}","name":"${part.name}","input":${toJson(part.args)}}`,
+      );
   }
 }
 
 /** As it came, to the byte: the signature covers it. */
-function thinkingBlock({ content, signature, redacted }: ThinkingContent): string {
-  return redacted
-    ? `{"type":"redacted_thinking","data":${quote(signature)}}`
-    : `{"type":"thinking","thinking":${quote(content)},"signature":${quote(signature)}}`;
+function spellThinking({ content, signature, redacted }: ThinkingContent, spelling: Spelling): void {
+  if (!redacted) {
+    spelling.put('{"type":"thinking","thinking":');
+    spelling.quote(content);
+  }
+  spelling.put(redacted ? '{"type":"redacted_thinking","data":' : ',"signature":');
+  spelling.quote(signature);
+  spelling.put("}");
 }
 
 /** A failed result may hold text alone; what it has to show follows the results. */
@@ -130,17 +165,26 @@ export function showsApart({ isError, media }: FittedResult): boolean {
   return isError && media.length > 0;
 }
 
-function shownApart({ name, id, media, from }: FittedResult): Spelled[] {
+function spellApart({ name, id, media, from }: FittedResult, spelling: Spelling): void {
   const label: TextPart = { type: "text", text: `${HANDOFF_LABEL.toolMedia} ${name}, call ${id}]` };
-  return spellParts([label, ...media]).map((text) => userPiece(text, from));
+  spellParts([label, ...media], () => begin("user", from, spelling), spelling);
 }
 
-function resultBlock(result: FittedResult): string {
+function spellResult(result: FittedResult, spelling: Spelling): void {
   const { id, text, isError, media } = result;
-  const inside = showsApart(result) ? [] : media;
-  const said = text || (showsApart(result) ? "(see what is attached below)" : "(no output)");
-  const texts: TextPart[] = text === "" ? [] : [{ type: "text", text }];
-  const content = inside.length > 0 ? `[${spellParts([...texts, ...inside]).join()}]` : quote(said);
-  const failed = isError ? `,"is_error":true` : "";
-  return `{"type":"tool_result","tool_use_id":${quote(id)},"content":${content}${failed}}`;
+  const apart = showsApart(result);
+  spelling.put(`{"type":"tool_result","tool_use_id":"${id}","content":`);
+  if (apart || media.length === 0) {
+    spelling.quote(text || (apart ? "(see what is attached below)" : "(no output)"));
+  } else {
+    const texts: TextPart[] = text === "" ? [] : [{ type: "text", text }];
+    let before = "[";
+    const next = (): void => {
+      spelling.put(before);
+      before = ",";
+    };
+    spellParts([...texts, ...media], next, spelling);
+    spelling.put("]");
+  }
+  spelling.put(isError ? ',"is_error":true}' : "}");
 }

@@ -14,15 +14,41 @@ type Part = Assistant["parts"][number];
  */
 export function signedThinking(history: readonly Fitted[]): { history: Fitted[]; leftOut: LeftOut[] } {
   const leftOut: LeftOut[] = [];
-  const fitted = history.flatMap((one): Fitted[] => {
-    if (one.role !== "assistant") return [one];
-    const parts = one.parts.flatMap(asTaken);
-    while (parts.at(-1)?.type === "thinking") parts.pop();
-    if (parts.length > 0) return [{ ...one, parts }];
-    leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
-    return [];
-  });
+  const fitted: Fitted[] = [];
+  for (const one of history) {
+    const taken = one.role === "assistant" ? remembered(TAKEN, one, withSignedThinking) : one;
+    if (taken) fitted.push(taken);
+    else leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
+  }
   return { history: fitted, leftOut };
+}
+
+/** The same of the same: what was spelled once is known again by its identity. */
+const TAKEN = new WeakMap<Assistant, Assistant | null>();
+const THOUGHTLESS = new WeakMap<Assistant, Assistant>();
+
+function remembered<Made>(
+  known: WeakMap<Assistant, Made>,
+  one: Assistant,
+  make: (one: Assistant) => Made,
+): Made {
+  const before = known.get(one);
+  if (before !== undefined) return before;
+  const made = make(one);
+  known.set(one, made);
+  return made;
+}
+
+function withSignedThinking(one: Assistant): Assistant | null {
+  if (one.parts.every(isTaken) && one.parts.at(-1)?.type !== "thinking") return one;
+  const parts = one.parts.flatMap(asTaken);
+  while (parts.at(-1)?.type === "thinking") parts.pop();
+  return parts.length > 0 ? { ...one, parts } : null;
+}
+
+function isTaken(part: Part): boolean {
+  if (part.type === "text") return !isBlank(part.text);
+  return part.type !== "thinking" || part.thinking.signature !== "";
 }
 
 function asTaken(part: Part): Part[] {
@@ -94,10 +120,13 @@ function unasked(claude: Claude, wanted: "off" | undefined): ThinkingPlan {
 
 /** The answers since something other than results was said, if the last of them called tools and the model is to go on. */
 function openLoop(history: readonly Fitted[]): Assistant[] {
-  const last = history.findLastIndex((one) => one.role === "assistant");
-  const before = history.slice(0, Math.max(last, 0)).findLastIndex(endsLoop);
-  const loop = history.slice(before + 1, last + 1).filter((one) => one.role === "assistant");
-  return loop.at(-1)?.results.length ? loop : [];
+  const loop: Assistant[] = [];
+  for (let at = history.findLastIndex((one) => one.role === "assistant"); at >= 0; at--) {
+    const one = history[at];
+    if (one?.role !== "assistant" || (loop.length > 0 && endsLoop(one))) break;
+    loop.push(one);
+  }
+  return loop[0]?.results.length ? loop.reverse() : [];
 }
 
 function endsLoop(one: Fitted): boolean {
@@ -110,9 +139,13 @@ function hasThinking({ parts }: Assistant): boolean {
 
 /** The history without the thinking of its unfinished loop. */
 export function withoutLoopThinking(history: readonly Fitted[]): Fitted[] {
-  const loop = new Set<Fitted>(openLoop(history));
-  return history.map((one) => {
-    if (one.role !== "assistant" || !loop.has(one)) return one;
-    return { ...one, parts: one.parts.filter((part) => part.type !== "thinking") };
-  });
+  const loop = openLoop(history);
+  if (!loop.some(hasThinking)) return [...history];
+  const last = history.findLastIndex((one) => one.role === "assistant");
+  const thoughtless = loop.map((one) => remembered(THOUGHTLESS, one, withoutThinking));
+  return [...history.slice(0, last + 1 - loop.length), ...thoughtless, ...history.slice(last + 1)];
+}
+
+function withoutThinking(one: Assistant): Assistant {
+  return hasThinking(one) ? { ...one, parts: one.parts.filter((part) => part.type !== "thinking") } : one;
 }

@@ -6,9 +6,11 @@ import { type Exchange, exchange, systemTimer, type Timeouts, type Timer } from 
 import { failed } from "./failure.js";
 import { withinMediaCount } from "./mediaCount.js";
 import { retryAfterMs } from "./retryAfter.js";
+import { type EncodeMemory, encodeMemory } from "./spelling.js";
 import { sseReader } from "./sse.js";
 
 export { isRetryable } from "./failure.js";
+export { type EncodeMemory, encodeMemory };
 
 export type CallOptions = {
   signal?: AbortSignal;
@@ -23,10 +25,13 @@ export type CallOptions = {
 
 const TIMEOUTS: Timeouts = { firstByteMs: 120_000, idleMs: 120_000 };
 
-/** A request in the model's own spelling. Pure. */
-export function encode(model: Model, request: ModelRequest): EncodedRequest {
+/**
+ * A request in the model's own spelling. Pure: a memory, in which each request of a chat leaves itself for the next,
+ * changes the time it takes and no byte.
+ */
+export function encode(model: Model, request: ModelRequest, memory?: EncodeMemory): EncodedRequest {
   const fitting = withinMediaCount(model, request);
-  const encoded = codecOf(model.api).encode(model, fitting.request);
+  const encoded = codecOf(model.api).encode(model, fitting.request, memory);
   return fitting.leftOut.length === 0
     ? encoded
     : { ...encoded, leftOut: [...encoded.leftOut, ...fitting.leftOut] };

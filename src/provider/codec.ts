@@ -7,6 +7,7 @@ import type {
   Source,
   SystemPart,
 } from "../message/index.js";
+import type { EncodeMemory } from "./spelling.js";
 import type { AiSdkBridge } from "./aiSdkModel.js";
 import type { SseReader } from "./sse.js";
 
@@ -175,7 +176,8 @@ export type Network = {
 
 /** One API: how a request is spelled, and how its stream reads. Pure: no clock, no network. */
 export type Codec = {
-  encode(model: Model, request: ModelRequest): EncodedRequest;
+  /** With a memory of the chat's last request, what did not change since is not encoded again; the bytes are the same. */
+  encode(model: Model, request: ModelRequest, memory?: EncodeMemory): EncodedRequest;
   decoder(model: Model): StreamDecoder;
   /** An answer that is not a stream: an HTTP error, or a server that ignored `stream`. */
   decodeWhole(model: Model, status: number, body: string, headers?: Headers): Decoded;

@@ -46,7 +46,8 @@ export type FittedHistory = {
   leftOut: LeftOut[];
 };
 
-/** Is there nothing to read in it? */
+/** Is there nothing to read in it? The first character nearly always tells. */
 export function isBlank(text: string): boolean {
-  return !/\S/.test(text);
+  const first = text.charCodeAt(0);
+  return first > 32 && first < 127 ? false : !/\S/.test(text);
 }

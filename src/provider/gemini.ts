@@ -1,15 +1,16 @@
-import type { Origin, SystemPart } from "../message/index.js";
+import type { SystemPart } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
 import { isBlank, type Target } from "./fitted.js";
 import { geminiDecoder, geminiWhole } from "./geminiAnswer.js";
-import { type Spelled, spellGemini } from "./geminiMessage.js";
+import { geminiSpell, NOBODY_AFTER, NOTHING_SAID } from "./geminiMessage.js";
 import { generationOf, paramsOf } from "./geminiParams.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { handoff } from "./handoff.js";
 import { quote, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import type { IdRule } from "./toolCallId.js";
 
@@ -24,22 +25,23 @@ export const gemini: Codec = {
 const IDS: IdRule = { fits: /^[A-Za-z0-9_.:-]{1,64}$/, make: (digest) => `call_${digest.slice(0, 32)}` };
 
 /** Contents come last in the body, so that the next request of a chat begins with the bytes of this one. */
-function encodeGemini(model: Model, request: ModelRequest): EncodedRequest {
-  const generation = generationOf(model.id);
-  const history = handoff(request.messages, targetOf(model), request.origins);
-  const { contents, leftOut } = spellGemini(history.messages, generation, model.api);
+function encodeGemini(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
+  const history = handoff(request.messages, targetOf(model), request.origins, memory.fits);
+  const contents = spellHistory(history.messages, geminiSpell(generationOf(model.id), model.api), memory);
   const writer = blockWriter();
   writer.frame("{");
   writer.add("params", paramsOf(model, request), []);
   const renamedTools = writeTools(writer, request.tools ?? []);
   writeSystem(writer, systemPieces(request.system, history));
-  writeContents(writer, contents);
+  writer.frame(',"contents":[');
+  if (contents.role === "") writer.frame(NOTHING_SAID);
   return {
     url: streamUrl(model),
     headers: headersOf(model),
-    body: writer.body(),
-    blocks: writer.blocks,
-    leftOut: [...history.leftOut, ...leftOut],
+    // Some of the models refuse a request that ends with what they said themselves.
+    ...bodyOf(writer, contents, contents.role === "model" ? `,${NOBODY_AFTER}]}` : "]}"),
+    leftOut: [...history.leftOut, ...contents.leftOut],
     renamedTools,
   };
 }
@@ -94,36 +96,5 @@ function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[]): void {
   if (pieces.length === 0) return;
   writer.list(',"systemInstruction":{"parts":[');
   for (const { kind, text, sources } of pieces) writer.item({ kind, sources }, `{"text":${quote(text)}}`);
-  writer.frame("]}");
-}
-
-const silence = (text: string): string => `{"role":"user","parts":[{"text":"[${text}]"}]}`;
-const NOTHING_SAID = silence("Nothing has been said yet.");
-const NOBODY_BEFORE = silence("Nobody said anything before that.");
-const NOBODY_AFTER = silence("Nobody said anything after that.");
-
-/**
- * Two contents of the model in a row are refused where the second calls a tool, and so are, by some of the models, one
- * at the beginning and one at the end. What then stands for the silence says that it was one.
- */
-function writeContents(writer: BlockWriter, contents: readonly Spelled[]): void {
-  writer.frame(',"contents":[');
-  let before: Spelled["role"] | null = null;
-  for (const content of contents) {
-    if (content.role === "model" && before === null) writer.frame(`${NOBODY_BEFORE},`);
-    if (content.role === "model" && before === "model") writer.frame(`,${NOBODY_AFTER}`);
-    if (before !== null) writer.frame(",");
-    if (content.role === "results") writeResults(writer, content.results);
-    else writer.add(content.from.kind, content.text, content.from.sources);
-    before = content.role;
-  }
-  if (before === null) writer.frame(NOTHING_SAID);
-  writer.frame(before === "model" ? `,${NOBODY_AFTER}]}` : "]}");
-}
-
-/** All of one step share a content, and each is a block of its own. */
-function writeResults(writer: BlockWriter, results: readonly { text: string; from: Origin }[]): void {
-  writer.list('{"role":"user","parts":[');
-  for (const { text, from } of results) writer.item(from, text);
   writer.frame("]}");
 }

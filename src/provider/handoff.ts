@@ -1,40 +1,128 @@
-import type { LLMMessage, SystemMessage, UserContent, UserMessage } from "../message/index.js";
+import type {
+  LeftOut,
+  LLMMessage,
+  Origin,
+  SystemMessage,
+  UserContent,
+  UserMessage,
+} from "../message/index.js";
 import { type Fitted, type FittedHistory, isBlank, type Target, type TextPart } from "./fitted.js";
 import { type Fitting, fitAssistant } from "./handoffAssistant.js";
 import { fitMedia, type MediaPart } from "./media.js";
-import { leaveOut, type Origins, originOf, resultOrigin } from "./origin.js";
-import { type Answer, pairResults } from "./pairing.js";
-import { idGiver } from "./toolCallId.js";
+import { leaveOut, type Origins, originOf, resultOrigin, sameOrigin } from "./origin.js";
+import { type Answers, type Pairing, pairing } from "./pairing.js";
+import { dependsOnFiles, sameMessage } from "./sameMessage.js";
+import { type IdGiver, idGiver } from "./toolCallId.js";
 
-/** Makes any history fit a model. Pure, and never throws on what a history holds. */
+/** What became of one message: how it fits, if it does; and how many ids had been given before it. */
+type Fit = { fitted: Fitted | null; leftOut: LeftOut[]; given: number };
+
+/** A history that was made to fit, so that the next, which begins like it, need not be made to from its beginning. */
+export type FitMemory = {
+  /** Null in the place of what may have changed all the same. */
+  messages: (LLMMessage | null)[];
+  origins: (Origin | undefined)[];
+  fits: Fit[];
+  pairs: Pairing;
+  ids: IdGiver | null;
+};
+
+/** A memory of nothing. */
+export function fitMemory(): FitMemory {
+  return { messages: [], origins: [], fits: [], pairs: pairing(), ids: null };
+}
+
+/**
+ * Makes any history fit a model. Pure, and never throws on what a history holds. A memory of another history, made
+ * for the same target, changes nothing but the time it takes; messages that fit as they did are the same values.
+ */
 export function handoff(
   messages: readonly LLMMessage[],
   target: Target,
   origins: Origins = new Map(),
+  memory: FitMemory = fitMemory(),
 ): FittedHistory {
   const leading = leadingSystem(messages);
-  const history = messages.slice(leading.length);
-  const { answers, unused } = pairResults(history);
-  const fitting: Fitting = { target, origins, giveId: idGiver(target.ids) };
-  const fitted: Fitted[] = [];
-  const leftOut = unused.flatMap(({ answer, reason }) => leaveOut(resultOrigin(answer, origins), reason));
-  history.forEach((message, at) => {
-    if (message.role === "tool") return;
-    const one = fitOne(message, answers.get(at) ?? [], fitting);
-    if (one) fitted.push(one);
-    else if (!isOnlyResults(message))
-      leftOut.push(...leaveOut(originOf(message, origins), whyLeftOut(message)));
-  });
+  const history = leading.length === 0 ? messages : messages.slice(leading.length);
+  const giver = memory.ids ?? idGiver(target.ids);
+  memory.ids = giver;
+  const from = remember(history, origins, memory);
+  giver.rewind(memory.fits[from]?.given ?? giver.count());
+  memory.fits.length = from;
+  const fitting: Fitting = { target, origins, giveId: giver.give };
+  for (let at = from; at < history.length; at++) {
+    const message = history[at];
+    if (message)
+      memory.fits.push({ given: giver.count(), ...fitOne(message, memory.pairs.answersOf(at), fitting) });
+  }
   return {
     leading: leading.flatMap((message) => fitSystem(message, origins) ?? []),
-    messages: fitted,
-    leftOut,
+    ...fittedIn(memory, origins),
   };
 }
 
-function fitOne(
+/** Takes over what is new in a history; gives back the first place at which it may fit otherwise than before. */
+function remember(history: readonly LLMMessage[], origins: Origins, memory: FitMemory): number {
+  const { messages } = memory;
+  const same = countSame(history, origins, memory);
+  let from = same;
+  if (same < messages.length) {
+    from = memory.pairs.changedSince(same);
+    memory.pairs = pairing();
+    for (let at = 0; at < same; at++) pairAt(history, at, memory.pairs);
+    messages.length = same;
+    memory.origins.length = same;
+  }
+  for (let at = same; at < history.length; at++) {
+    from = Math.min(from, pairAt(history, at, memory.pairs));
+    const message = history[at];
+    if (!message) continue;
+    messages.push(dependsOnFiles(message) ? null : message);
+    memory.origins.push(origins.get(message.id));
+  }
+  return from;
+}
+
+function pairAt(history: readonly LLMMessage[], at: number, pairs: Pairing): number {
+  const message = history[at];
+  return message ? pairs.take(message) : at;
+}
+
+/** How many messages, from the first on, are what they were. */
+function countSame(history: readonly LLMMessage[], origins: Origins, memory: FitMemory): number {
+  const most = Math.min(history.length, memory.messages.length);
+  for (let at = 0; at < most; at++) {
+    const [message, before] = [history[at], memory.messages[at]];
+    if (!message || !before || !sameMessage(message, before)) return at;
+    if (!sameOrigin(origins.get(message.id), memory.origins[at])) return at;
+  }
+  return most;
+}
+
+function fittedIn({ fits, pairs }: FitMemory, origins: Origins): Omit<FittedHistory, "leading"> {
+  const messages: Fitted[] = [];
+  const leftOut = pairs.unused.flatMap(({ answer, reason }) =>
+    leaveOut(resultOrigin(answer, origins), reason),
+  );
+  for (const fit of fits) {
+    if (fit.fitted) messages.push(fit.fitted);
+    else leftOut.push(...fit.leftOut);
+  }
+  return { messages, leftOut };
+}
+
+const NOTHING_LEFT_OUT: LeftOut[] = [];
+
+function fitOne(message: LLMMessage, answers: Answers, fitting: Fitting): Omit<Fit, "given"> {
+  const fitted = message.role === "tool" ? null : fitMessage(message, answers, fitting);
+  if (fitted || message.role === "tool" || isOnlyResults(message))
+    return { fitted, leftOut: NOTHING_LEFT_OUT };
+  return { fitted, leftOut: leaveOut(originOf(message, fitting.origins), whyLeftOut(message)) };
+}
+
+function fitMessage(
   message: Exclude<LLMMessage, { role: "tool" }>,
-  answers: readonly (Answer | null)[],
+  answers: Answers,
   fitting: Fitting,
 ): Fitted | null {
   switch (message.role) {
@@ -65,20 +153,23 @@ function fitSystem(message: SystemMessage, origins: Origins): Extract<Fitted, { 
 
 function fitUser(message: UserMessage, { target, origins }: Fitting): Fitted | null {
   const parts: (TextPart | MediaPart)[] = [];
-  for (const content of message.contents) parts.push(...fitContent(content, target));
+  for (const content of message.contents) fitContent(content, target, parts);
   return parts.length > 0 ? { role: "user", parts, from: originOf(message, origins) } : null;
 }
 
-function fitContent(content: UserContent, { takes }: Target): (TextPart | MediaPart)[] {
+function fitContent(content: UserContent, { takes }: Target, parts: (TextPart | MediaPart)[]): void {
   switch (content.type) {
     case "text":
-      return isBlank(content.content) ? [] : [{ type: "text", text: content.content }];
+      if (!isBlank(content.content)) parts.push({ type: "text", text: content.content });
+      return;
     case "image":
-      return content.images.map((image) => fitMedia("image", image, takes));
+      for (const image of content.images) parts.push(fitMedia("image", image, takes));
+      return;
     case "audio":
-      return content.audio.map((clip) => fitMedia("audio", clip, takes));
+      for (const clip of content.audio) parts.push(fitMedia("audio", clip, takes));
+      return;
     case "tool_result":
-      return [];
+      return;
   }
 }
 

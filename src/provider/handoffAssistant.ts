@@ -14,9 +14,9 @@ import {
   type TextPart,
   type ThinkingPart,
 } from "./fitted.js";
-import { fitMedia } from "./media.js";
+import { fitMedia, type MediaPart } from "./media.js";
 import { type Origins, originOf, resultOrigin } from "./origin.js";
-import type { Answer } from "./pairing.js";
+import type { Answer, Answers } from "./pairing.js";
 import { wireToolName } from "./toolCallId.js";
 
 const NO_RESULT = "There is no result for this call: it was interrupted, or its result was lost.";
@@ -24,82 +24,77 @@ const NO_RESULT = "There is no result for this call: it was interrupted, or its 
 /** What every message of one history is fitted with. */
 export type Fitting = { target: Target; origins: Origins; giveId: (id: string) => string };
 
-type Answered = { type: "answered_call"; call: ToolCallContent; answer: Answer | null };
-type Finished = TextContent | ThinkingContent | Answered;
+type AssistantPart = TextPart | ThinkingPart | CallPart;
 
 /** An answer of any model, with the results of its calls, as another reads it; null when nothing of it can be read. */
-export function fitAssistant(
-  message: AssistantMessage,
-  answers: readonly (Answer | null)[],
-  fitting: Fitting,
-): Fitted | null {
+export function fitAssistant(message: AssistantMessage, answers: Answers, fitting: Fitting): Fitted | null {
   const { target, origins } = fitting;
   if (message.stopReason === "error") return null;
   const same =
     message.provider === target.provider && message.api === target.api && message.model === target.model;
   const from = originOf(message, origins);
-  const parts: (TextPart | ThinkingPart | CallPart)[] = [];
+  const parts: AssistantPart[] = [];
   const results: FittedResult[] = [];
-  for (const content of finishedContents(message, answers)) {
-    switch (content.type) {
-      case "text":
-        parts.push(...fitText(content, same, target));
-        break;
-      case "thinking":
-        parts.push(...fitThinking(content, same));
-        break;
-      case "answered_call": {
-        const call = fitCall(content.call, same, fitting);
-        parts.push(call);
-        results.push(content.answer ? fitResult(call, content.answer, fitting) : missingResult(call, from));
-      }
+  const { contents } = message;
+  const end = message.stopReason === "aborted" ? endOfStopped(message, answers) : contents.length;
+  let calls = 0;
+  /** Texts that follow each other are pieces of one: some APIs split a sentence where a citation begins. */
+  let open: TextContent | null = null;
+  for (let at = 0; at < end; at++) {
+    const content = contents[at];
+    if (content?.type === "text" && open && !content.native && !open.native) {
+      open = { type: "text", content: open.content + content.content };
+      continue;
+    }
+    const answer = content?.type === "tool_call" ? (answers[calls++] ?? null) : null;
+    // Nobody answered it before the message was stopped: as if it were not there.
+    if (content?.type === "tool_call" && answer === null && message.stopReason === "aborted") continue;
+    if (open) fitText(open, same, target, parts);
+    open = null;
+    if (content?.type === "text") open = content;
+    else if (content?.type === "thinking") fitThinking(content, same, parts);
+    else if (content?.type === "tool_call") {
+      const call = fitCall(content, same, fitting);
+      parts.push(call);
+      results.push(answer ? fitResult(call, answer, fitting) : missingResult(call, from));
     }
   }
+  if (open) fitText(open, same, target, parts);
   return parts.length > 0 ? { role: "assistant", parts, results, from } : null;
 }
 
 /**
- * A message's contents, each call with its answer. A message that was stopped loses the calls nobody answered, and
- * the thinking it was stopped in, which is what then stands last.
+ * How many contents are left of a message that was stopped: not the thinking it was stopped in, which is what stands
+ * last once the calls nobody answered are gone.
  */
-function finishedContents(message: AssistantMessage, answers: readonly (Answer | null)[]): Finished[] {
-  let call = 0;
-  const contents = message.contents.map((content): Finished => {
-    if (content.type !== "tool_call") return content;
-    return { type: "answered_call", call: content, answer: answers[call++] ?? null };
-  });
-  if (message.stopReason !== "aborted") return joinTexts(contents);
-  const kept = contents.filter((content) => content.type !== "answered_call" || content.answer !== null);
-  while (kept.at(-1)?.type === "thinking") kept.pop();
-  return joinTexts(kept);
-}
-
-/** Texts that follow each other are pieces of one: some APIs split a sentence where a citation begins. */
-function joinTexts(contents: readonly Finished[]): Finished[] {
-  const joined: Finished[] = [];
-  for (const content of contents) {
-    const last = joined.at(-1);
-    if (content.type === "text" && last?.type === "text" && !content.native && !last.native) {
-      joined[joined.length - 1] = { type: "text", content: last.content + content.content };
-    } else joined.push(content);
+function endOfStopped({ contents }: AssistantMessage, answers: Answers): number {
+  let calls = contents.reduce((count, { type }) => count + (type === "tool_call" ? 1 : 0), 0);
+  for (let end = contents.length; end > 0; end--) {
+    const type = contents[end - 1]?.type;
+    if (type === "text" || (type === "tool_call" && answers[--calls])) return end;
   }
-  return joined;
+  return 0;
 }
 
 /** What the model itself left on a text goes back with it; for any other model it is only a text. */
-function fitText({ content, native }: TextContent, same: boolean, { api }: Target): TextPart[] {
-  if (same && native?.api === api) return [{ type: "text", text: content, native }];
-  return isBlank(content) ? [] : [{ type: "text", text: content }];
+function fitText(
+  { content, native }: TextContent,
+  same: boolean,
+  { api }: Target,
+  parts: AssistantPart[],
+): void {
+  if (same && native?.api === api) parts.push({ type: "text", text: content, native });
+  else if (!isBlank(content)) parts.push({ type: "text", text: content });
 }
 
 /** Verbatim for the model that thought it, also when only a signature is left of it; plain text for every other. */
-function fitThinking(content: ThinkingContent, same: boolean): (TextPart | ThinkingPart)[] {
-  const blank = isBlank(content.content);
+function fitThinking(content: ThinkingContent, same: boolean, parts: AssistantPart[]): void {
   if (same) {
-    const nothing = blank && content.signature === "" && content.native === undefined;
-    return nothing ? [] : [{ type: "thinking", thinking: content }];
+    const says = content.signature !== "" || content.native !== undefined || !isBlank(content.content);
+    if (says) parts.push({ type: "thinking", thinking: content });
+  } else if (!content.redacted && !isBlank(content.content)) {
+    parts.push({ type: "text", text: content.content });
   }
-  return blank || content.redacted ? [] : [{ type: "text", text: content.content }];
 }
 
 function fitCall(call: ToolCallContent, same: boolean, { giveId, target }: Fitting): CallPart {
@@ -117,18 +112,14 @@ function missingResult({ id, name }: CallPart, from: Origin): FittedResult {
 }
 
 function fitResult({ id, name }: CallPart, answer: Answer, { target, origins }: Fitting): FittedResult {
-  const { content, isError, images = [], audio = [] } = answer.result;
-  const fitted = [
-    ...images.map((image) => fitMedia("image", image, target.takes)),
-    ...audio.map((clip) => fitMedia("audio", clip, target.takes)),
-  ];
-  const lines = [content, ...fitted.flatMap((part) => (part.type === "text" ? [part.text] : []))];
-  return {
-    id,
-    name,
-    text: lines.filter((line) => !isBlank(line)).join("\n"),
-    isError,
-    media: fitted.flatMap((part) => (part.type === "text" ? [] : [part])),
-    from: resultOrigin(answer, origins),
+  const { content, isError, images, audio } = answer.result;
+  const lines = isBlank(content) ? [] : [content];
+  const media: FittedResult["media"] = [];
+  const show = (part: MediaPart): void => {
+    if (part.type !== "text") media.push(part);
+    else lines.push(part.text);
   };
+  for (const image of images ?? []) show(fitMedia("image", image, target.takes));
+  for (const clip of audio ?? []) show(fitMedia("audio", clip, target.takes));
+  return { id, name, text: lines.join("\n"), isError, media, from: resultOrigin(answer, origins) };
 }

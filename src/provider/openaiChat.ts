@@ -1,4 +1,4 @@
-import type { Origin, SystemPart } from "../message/index.js";
+import type { SystemPart } from "../message/index.js";
 import { HANDOFF_LABEL } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition } from "./codec.js";
@@ -8,7 +8,8 @@ import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
-import { type Spelled, spell } from "./openaiChatMessage.js";
+import { openaiChatSpell } from "./openaiChatMessage.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import { EXACTLY_9, UP_TO_40, wireToolName } from "./toolCallId.js";
 
@@ -20,25 +21,24 @@ export const openaiChat: Codec = {
 };
 
 /** Messages come last in the body, so that the next request of a chat begins with the bytes of this one. */
-function encodeOpenaiChat(model: Model, request: ModelRequest): EncodedRequest {
-  const history = handoff(request.messages, targetOf(model), request.origins);
+function encodeOpenaiChat(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
+  const history = handoff(request.messages, targetOf(model), request.origins, memory.fits);
+  const messages = spellHistory(history.messages, openaiChatSpell(model.quirks), memory);
   const writer = blockWriter();
   writer.frame("{");
   writer.add("params", paramsOf(model, request), []);
   const renamedTools = writeTools(writer, request.tools ?? []);
-  writer.list(',"messages":[');
+  writer.frame(',"messages":[');
   const system = systemPieces(request.system, history);
-  const { messages, leftOut } = spell(history.messages, model.quirks);
   writeSystem(writer, system, model.quirks);
-  writeMessages(writer, messages, model.quirks);
-  if (system.length === 0 && messages.length === 0) writer.item(FRAME, NOTHING_SAID);
-  writer.frame("]}");
+  if (system.length > 0 && messages.role !== "") writer.frame(",");
+  if (system.length === 0 && messages.role === "") writer.frame(NOTHING_SAID);
   return {
     url: completionsUrl(model.baseUrl),
     headers: headersOf(model),
-    body: writer.body(),
-    blocks: writer.blocks,
-    leftOut: [...history.leftOut, ...leftOut],
+    ...bodyOf(writer, messages, "]}"),
+    leftOut: [...history.leftOut, ...messages.leftOut],
     renamedTools,
   };
 }
@@ -105,8 +105,7 @@ function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Reco
 function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], { systemRole }: Quirks): void {
   if (pieces.length === 0) return;
   const marked = systemRole === "user";
-  writer.item(
-    FRAME,
+  writer.frame(
     `{"role":"${systemRole}","content":"${marked ? quoteInside(`${HANDOFF_LABEL.system}\n`) : ""}`,
   );
   pieces.forEach(({ kind, text, sources }, index) => {
@@ -115,20 +114,5 @@ function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], { syste
   writer.frame(`${marked ? quoteInside(`\n${HANDOFF_LABEL.systemEnd}`) : ""}"}`);
 }
 
-const FRAME: Origin = { kind: "frame", sources: [] };
 /** Servers refuse a request without any message. */
 const NOTHING_SAID = '{"role":"user","content":"[Nothing has been said yet.]"}';
-const TOOLS_DONE = '{"role":"assistant","content":"I have the results."}';
-
-function writeMessages(
-  writer: BlockWriter,
-  messages: readonly Spelled[],
-  { assistantAfterTools }: Quirks,
-): void {
-  let afterTools = false;
-  for (const { role, text, from } of messages) {
-    if (afterTools && role === "user" && assistantAfterTools) writer.item(FRAME, TOOLS_DONE);
-    afterTools = role === "tool";
-    writer.item(from, text);
-  }
-}

@@ -1,48 +1,64 @@
-import { HANDOFF_LABEL, type LeftOut, type Origin, type ThinkingContent } from "../message/index.js";
+import { HANDOFF_LABEL, type ThinkingContent } from "../message/index.js";
 import type { Quirks } from "./codec.js";
 import { type CallPart, type Fitted, type FittedResult, isBlank, type TextPart } from "./fitted.js";
 import { isRecord, quote, toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
-import { leaveOut, mergeOrigins } from "./origin.js";
-
-/** A message in the API's spelling: one complete JSON value. */
-export type Spelled = { role: "system" | "user" | "assistant" | "tool"; text: string; from: Origin };
-
-export type Spelling = { messages: Spelled[]; leftOut: LeftOut[] };
+import { mergeOrigins } from "./origin.js";
+import type { Spell, Spelling } from "./spelling.js";
 
 type Assistant = Extract<Fitted, { role: "assistant" }>;
+type Role = "system" | "user" | "assistant" | "tool";
 
-/** A fitted history as Chat Completions spells it. */
-export function spell(history: readonly Fitted[], quirks: Quirks): Spelling {
-  const spelling: Spelling = { messages: [], leftOut: [] };
-  for (const message of history) {
+/** How Chat Completions spells a message. Each is a block, and so is each result. */
+export function openaiChatSpell(quirks: Quirks): Spell {
+  return (message, spelling) => {
     switch (message.role) {
       case "system":
-        spelling.messages.push(spellSystem(message, quirks));
-        break;
+        return spellSystem(message, quirks, spelling);
       case "user":
-        spelling.messages.push({ role: "user", text: userJson(message.parts), from: message.from });
-        break;
+        next("user", quirks, spelling);
+        spelling.begin(message.from);
+        return spellUser(message.parts, spelling);
       case "assistant":
-        spellAssistant(message, quirks, spelling);
+        return spellAssistant(message, quirks, spelling);
     }
+  };
+}
+
+const TOOLS_DONE = '{"role":"assistant","content":"I have the results."}';
+
+/** What stands between two messages: a comma, and where a server wants an answer between results and a user, one. */
+function next(role: Role, { assistantAfterTools }: Quirks, spelling: Spelling): void {
+  if (spelling.role !== "") spelling.frame(",");
+  if (assistantAfterTools && spelling.role === "tool" && role === "user") {
+    spelling.frame(TOOLS_DONE);
+    spelling.frame(",");
   }
-  return spelling;
+  spelling.role = role;
 }
 
 /** A system message in the middle of the history stays there, marked where the role has to be another. */
-function spellSystem({ text, from }: Extract<Fitted, { role: "system" }>, { midSystem }: Quirks): Spelled {
-  if (midSystem !== "user")
-    return { role: "system", text: `{"role":"${midSystem}","content":${quote(text)}}`, from };
+function spellSystem(
+  { text, from }: Extract<Fitted, { role: "system" }>,
+  quirks: Quirks,
+  spelling: Spelling,
+): void {
+  const { midSystem } = quirks;
+  next(midSystem === "user" ? "user" : "system", quirks, spelling);
+  spelling.begin(from);
+  spelling.put(`{"role":"${midSystem}","content":`);
   const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
-  return { role: "user", text: userJson([{ type: "text", text: marked }]), from };
+  spelling.quote(midSystem === "user" ? marked : text);
+  spelling.put("}");
 }
 
 /** A string where it can be one: many compatible servers take nothing else. */
-function userJson(parts: readonly (TextPart | MediaPart)[]): string {
+function spellUser(parts: readonly (TextPart | MediaPart)[], spelling: Spelling): void {
   const texts = textsOf(parts);
-  const content = texts.length === parts.length ? quote(texts.join("\n\n")) : toJson(parts.map(partOf));
-  return `{"role":"user","content":${content}}`;
+  spelling.put('{"role":"user","content":');
+  if (texts.length === parts.length) spelling.quote(texts.join("\n\n"));
+  else spelling.put(toJson(parts.map(partOf)));
+  spelling.put("}");
 }
 
 /** A text that this model left something on may be blank, which the API refuses. */
@@ -71,28 +87,36 @@ function soundFormat(mime: string): "wav" | "mp3" {
 }
 
 /** An answer, then the results of its calls, then what those results had to show. */
-function spellAssistant(message: Assistant, quirks: Quirks, { messages, leftOut }: Spelling): void {
+function spellAssistant(message: Assistant, quirks: Quirks, spelling: Spelling): void {
   const texts = textsOf(message.parts);
   const calls = message.parts.filter((part) => part.type === "tool_call");
   if (texts.length === 0 && calls.length === 0) {
-    leftOut.push(...leaveOut(message.from, "thinking alone, which this API cannot take back"));
+    spelling.leaveOut(message.from, "thinking alone, which this API cannot take back");
     return;
   }
-  const content = texts.length > 0 ? quote(texts.join("\n\n")) : "null";
-  const reasoning = reasoningJson(message, calls.length > 0, quirks);
-  const toolCalls = calls.length > 0 ? `,"tool_calls":[${calls.map(callJson).join()}]` : "";
-  const text = `{"role":"assistant","content":${content}${reasoning}${toolCalls}}`;
-  messages.push({ role: "assistant", text, from: message.from });
-  for (const result of message.results) messages.push(spellResult(result, quirks));
-  messages.push(...spellToolMedia(message.results));
+  next("assistant", quirks, spelling);
+  spelling.begin(message.from);
+  spelling.put('{"role":"assistant","content":');
+  if (texts.length > 0) spelling.quote(texts.join("\n\n"));
+  else spelling.put("null");
+  spelling.put(reasoningJson(message, calls.length > 0, quirks));
+  calls.forEach((call, at) => {
+    spelling.put(at === 0 ? ',"tool_calls":[' : ",");
+    spellCall(call, spelling);
+  });
+  spelling.put(calls.length > 0 ? "]}" : "}");
+  for (const result of message.results) spellResult(result, quirks, spelling);
+  spellToolMedia(message.results, quirks, spelling);
 }
 
-function callJson({ id, name, args, native }: CallPart): string {
+/** Ids and names are of letters that need no quoting by now. */
+function spellCall({ id, name, args, native }: CallPart, spelling: Spelling): void {
+  spelling.put(`{"id":"${id}","type":"function","function":{"name":"${name}","arguments":`);
+  spelling.quote(toJson(args));
   const data = native?.data;
   const extra =
     isRecord(data) && isRecord(data.extra_content) ? `,"extra_content":${toJson(data.extra_content)}` : "";
-  const called = `{"name":${quote(name)},"arguments":${quote(toJson(args))}}`;
-  return `{"id":${quote(id)},"type":"function","function":${called}${extra}}`;
+  spelling.put(`}${extra}}`);
 }
 
 /**
@@ -114,10 +138,13 @@ function detailsOf({ content, signature, native }: ThinkingContent): unknown[] {
   return signature === "" ? [] : [{ type: "reasoning.text", text: content, signature }];
 }
 
-function spellResult(result: FittedResult, { toolResultName }: Quirks): Spelled {
-  const name = toolResultName ? `,"name":${quote(result.name)}` : "";
-  const text = `{"role":"tool","tool_call_id":${quote(result.id)}${name},"content":${quote(resultText(result))}}`;
-  return { role: "tool", text, from: result.from };
+function spellResult(result: FittedResult, quirks: Quirks, spelling: Spelling): void {
+  next("tool", quirks, spelling);
+  spelling.begin(result.from);
+  const name = quirks.toolResultName ? `,"name":"${result.name}"` : "";
+  spelling.put(`{"role":"tool","tool_call_id":"${result.id}"${name},"content":`);
+  spelling.quote(resultText(result));
+  spelling.put("}");
 }
 
 /** The API has no flag for a failed tool, so it is said in words; an empty result would be refused by some servers. */
@@ -127,16 +154,19 @@ function resultText({ text, isError, media }: FittedResult): string {
 }
 
 /** Tool messages take text only: what else a batch gave comes in one user message right after it. */
-function spellToolMedia(results: readonly FittedResult[]): Spelled[] {
+function spellToolMedia(results: readonly FittedResult[], quirks: Quirks, spelling: Spelling): void {
   const withMedia = results.filter((result) => result.media.length > 0);
-  if (withMedia.length === 0) return [];
+  if (withMedia.length === 0) return;
   const parts = withMedia.flatMap((result): (TextPart | MediaPart)[] => [
     { type: "text", text: `${HANDOFF_LABEL.toolMedia} ${result.name}, call ${result.id}]` },
     ...result.media,
   ]);
-  const from = mergeOrigins(
-    "message",
-    withMedia.map((result) => result.from),
+  next("user", quirks, spelling);
+  spelling.begin(
+    mergeOrigins(
+      "message",
+      withMedia.map((result) => result.from),
+    ),
   );
-  return [{ role: "user", text: userJson(parts), from }];
+  spellUser(parts, spelling);
 }

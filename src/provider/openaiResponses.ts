@@ -1,4 +1,4 @@
-import type { Origin, SystemPart } from "../message/index.js";
+import type { SystemPart } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
 import { isBlank, type Target } from "./fitted.js";
@@ -7,8 +7,9 @@ import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { openaiResponsesDecoder, openaiResponsesWhole } from "./openaiResponsesAnswer.js";
-import { spellItems } from "./openaiResponsesItem.js";
+import { openaiResponsesSpell } from "./openaiResponsesItem.js";
 import { paramsOf } from "./openaiResponsesParams.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import { type IdRule, wireToolName } from "./toolCallId.js";
 
@@ -23,30 +24,27 @@ const CALL_IDS: IdRule = {
   fits: /^[A-Za-z0-9_-]{1,64}$/,
   make: (digest) => `call_${digest.slice(0, 32)}`,
 };
-const FRAME: Origin = { kind: "frame", sources: [] };
 /** Servers refuse a request without any input. */
 const NOTHING_SAID =
   '{"type":"message","role":"user","content":[{"type":"input_text","text":"[Nothing has been said yet.]"}]}';
 
 /** The input comes last in the body, so that the next request of a chat begins with the bytes of this one. */
-function encodeOpenaiResponses(model: Model, request: ModelRequest): EncodedRequest {
-  const history = handoff(request.messages, targetOf(model), request.origins);
+function encodeOpenaiResponses(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
+  const history = handoff(request.messages, targetOf(model), request.origins, memory.fits);
+  const items = spellHistory(history.messages, openaiResponsesSpell(model), memory);
   const writer = blockWriter();
   writer.frame("{");
   writer.add("params", paramsOf(model, request), []);
   const renamedTools = writeTools(writer, request.tools ?? []);
   writeInstructions(writer, systemPieces(request.system, history));
-  const { items, leftOut } = spellItems(history.messages, model);
-  writer.list(',"input":[');
-  for (const { text, from } of items) writer.item(from, text);
-  if (items.length === 0) writer.item(FRAME, NOTHING_SAID);
-  writer.frame("]}");
+  writer.frame(',"input":[');
+  if (items.role === "") writer.frame(NOTHING_SAID);
   return {
     url: responsesUrl(model.baseUrl),
     headers: headersOf(model),
-    body: writer.body(),
-    blocks: writer.blocks,
-    leftOut: [...history.leftOut, ...leftOut],
+    ...bodyOf(writer, items, "]}"),
+    leftOut: [...history.leftOut, ...items.leftOut],
     renamedTools,
   };
 }

@@ -1,68 +1,81 @@
-import { HANDOFF_LABEL, type LeftOut, type Origin } from "../message/index.js";
-import type { Model, Quirks } from "./codec.js";
+import { HANDOFF_LABEL, type Origin } from "../message/index.js";
+import type { Model } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
-import { quote, toJson } from "./json.js";
+import { toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
 import { openaiResponsesReplay } from "./openaiResponsesReplay.js";
-import { leaveOut } from "./origin.js";
+import type { Spell, Spelling } from "./spelling.js";
 
-/** An input item in the API's spelling: one complete JSON value. */
-export type SpelledItem = { text: string; from: Origin };
-
-/** A fitted history as input items. */
-export function spellItems(
-  history: readonly Fitted[],
-  model: Model,
-): { items: SpelledItem[]; leftOut: LeftOut[] } {
-  const items: SpelledItem[] = [];
-  const leftOut: LeftOut[] = [];
+/** How Responses spells a message: one or more input items, each a block. */
+export function openaiResponsesSpell(model: Model): Spell {
+  const { midSystem } = model.quirks;
   const replay = openaiResponsesReplay(model);
-  for (const message of history) {
-    const { from } = message;
+  return (message, spelling) => {
     switch (message.role) {
       case "system":
-        items.push({ text: systemJson(message.text, model.quirks), from });
-        break;
+        item(message.from, spelling);
+        return spellMessage(
+          midSystem,
+          [{ type: "text", text: systemText(message.text, midSystem) }],
+          spelling,
+        );
       case "user":
-        items.push({ text: messageJson("user", message.parts), from });
-        break;
+        item(message.from, spelling);
+        return spellMessage("user", message.parts, spelling);
       case "assistant": {
-        const texts = replay(message.parts);
-        if (texts.length === 0) leftOut.push(...leaveOut(from, whyLeftOut(message.parts)));
-        items.push(...texts.map((text) => ({ text, from })));
-        items.push(...message.results.map((result) => ({ text: resultJson(result), from: result.from })));
+        const any = replay(message.parts, spelling, () => item(message.from, spelling));
+        if (!any) spelling.leaveOut(message.from, whyLeftOut(message));
+        for (const result of message.results) spellResult(result, spelling);
       }
     }
-  }
-  return { items, leftOut };
+  };
 }
 
-function whyLeftOut(parts: readonly { type: string }[]): string {
+/** An item begins. There is but one kind of place between two of them. */
+function item(from: Origin, spelling: Spelling): void {
+  if (spelling.role !== "") spelling.frame(",");
+  spelling.role = "item";
+  spelling.begin(from);
+}
+
+function whyLeftOut({ parts }: Extract<Fitted, { role: "assistant" }>): string {
   const thought = parts.some((part) => part.type === "thinking");
   return thought ? "thinking alone, which this API cannot take back" : "nothing in it to send";
 }
 
 /** A system message in the middle of the history stays there, marked where the role has to be another. */
-function systemJson(text: string, { midSystem }: Quirks): string {
-  if (midSystem !== "user") return messageJson(midSystem, [{ type: "text", text }]);
-  const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
-  return messageJson("user", [{ type: "text", text: marked }]);
+function systemText(text: string, role: string): string {
+  return role === "user" ? `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}` : text;
 }
 
-function messageJson(role: string, parts: readonly (TextPart | MediaPart)[]): string {
-  return `{"type":"message","role":"${role}","content":[${parts.map(partJson).join()}]}`;
+function spellMessage(role: string, parts: readonly (TextPart | MediaPart)[], spelling: Spelling): void {
+  spelling.put(`{"type":"message","role":"${role}","content":[`);
+  spellParts(parts, spelling);
+  spelling.put("]}");
 }
 
-function partJson(part: TextPart | MediaPart): string {
+function spellParts(parts: readonly (TextPart | MediaPart)[], spelling: Spelling): void {
+  parts.forEach((part, at) => {
+    if (at > 0) spelling.put(",");
+    spellPart(part, spelling);
+  });
+}
+
+function spellPart(part: TextPart | MediaPart, spelling: Spelling): void {
   switch (part.type) {
     case "text":
-      return `{"type":"input_text","text":${quote(part.text)}}`;
+      spelling.put('{"type":"input_text","text":');
+      spelling.quote(part.text);
+      spelling.put("}");
+      return;
     case "image":
-      return imageJson(part.url);
+      spelling.put(imageJson(part.url));
+      return;
     case "image_data":
-      return imageJson(`data:${part.mime};base64,${part.base64}`);
+      spelling.put(imageJson(`data:${part.mime};base64,${part.base64}`));
+      return;
     case "audio_data":
-      return partJson({ type: "text", text: "[A sound clip was here, which this API cannot take.]" });
+      spellPart({ type: "text", text: "[A sound clip was here, which this API cannot take.]" }, spelling);
   }
 }
 
@@ -71,10 +84,17 @@ function imageJson(url: string): string {
 }
 
 /** The API has no flag for a failed tool, so it is said in words; pictures go along with them. */
-function resultJson(result: FittedResult): string {
-  const said = result.text || (result.media.length > 0 ? "(see what is attached)" : "(no output)");
-  const text = result.isError ? `Error: ${said}` : said;
-  const parts: (TextPart | MediaPart)[] = [{ type: "text", text }, ...result.media];
-  const output = parts.length === 1 ? quote(text) : `[${parts.map(partJson).join()}]`;
-  return `{"type":"function_call_output","call_id":${quote(result.id)},"output":${output}}`;
+function spellResult({ id, text, isError, media, from }: FittedResult, spelling: Spelling): void {
+  item(from, spelling);
+  const said = text || (media.length > 0 ? "(see what is attached)" : "(no output)");
+  const told = isError ? `Error: ${said}` : said;
+  // Ids are of letters that need no quoting by now.
+  spelling.put(`{"type":"function_call_output","call_id":"${id}","output":`);
+  if (media.length === 0) spelling.quote(told);
+  else {
+    spelling.put("[");
+    spellParts([{ type: "text", text: told }, ...media], spelling);
+    spelling.put("]");
+  }
+  spelling.put("}");
 }

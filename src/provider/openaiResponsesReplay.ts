@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import type { ThinkingContent } from "../message/index.js";
 import type { Model } from "./codec.js";
 import { type CallPart, isBlank, type TextPart, type ThinkingPart } from "./fitted.js";
-import { quote, toJson } from "./json.js";
+import { toJson } from "./json.js";
 import { isAtOpenai } from "./openaiResponsesParams.js";
 import { readTrace, type Trace } from "./openaiResponsesTrace.js";
+import type { Spelling } from "./spelling.js";
 
 type Part = TextPart | ThinkingPart | CallPart;
 type Reasoning = { type: "reasoning"; trace: Trace | null; thinking: ThinkingContent };
@@ -17,35 +19,46 @@ const ITEM_ID = {
   call: /^fc_[\w-]{1,61}$/,
 } as const;
 
-/** Spells the answers of one request, one after the other: no id may stand in it twice. */
-export function openaiResponsesReplay({ api, baseUrl }: Model): (parts: readonly Part[]) => string[] {
-  const used = new Set<string>();
+/** Spells an answer as items, and says whether there were any. No id may stand in a request twice. */
+export type Replay = (parts: readonly Part[], spelling: Spelling, begin: () => void) => boolean;
+
+/** How answers go back to a model. */
+export function openaiResponsesReplay({ api, baseUrl }: Model): Replay {
   // OpenAI looks for reasoning that is not encrypted among what it stored; others want it back as it is.
   const takesPlainReasoning = !isAtOpenai(baseUrl);
 
-  function canGoBack({ trace, thinking }: Reasoning): boolean {
-    if (trace?.item && used.has(idOf({ type: "reasoning", trace, thinking }) ?? "")) return false;
+  function canGoBack({ trace, thinking }: Reasoning, spelling: Spelling): boolean {
+    const id = idOf({ type: "reasoning", trace, thinking });
+    if (id !== null && spelling.isClaimed(id)) return false;
     return thinking.signature !== "" || (takesPlainReasoning && hasPlainReasoning(trace));
   }
 
-  /** Gives the id at most once. */
-  function claimId(piece: Piece): string | null {
-    const id = idOf(piece);
-    if (id === null || used.has(id)) return null;
-    used.add(id);
-    return id;
-  }
-
-  return (parts) => {
+  return (parts, spelling, begin) => {
     const pieces = inOrder(parts.flatMap((part) => pieceOf(part, api)));
-    const kept = withoutLoneReasoning(pieces, canGoBack);
+    const kept = withoutLoneReasoning(pieces, (piece) => canGoBack(piece, spelling));
     const whole = isWhole(kept);
-    return inItems(kept).map((group) => {
+    for (const group of inItems(kept)) {
       const [first] = group;
-      const id = whole || first.type === "reasoning" ? claimId(first) : null;
-      return itemJson(group, id);
-    });
+      const id = whole || first.type === "reasoning" ? idOf(first) : null;
+      const own = id !== null && spelling.claim(id) ? id : null;
+      begin();
+      spellItem(group, own ?? standInId(first, spelling), spelling);
+    }
+    return kept.length > 0;
   };
+}
+
+/**
+ * The vendor's type of a reasoning wants an id, also at servers that give none. Where the reasoning is encrypted, so is
+ * its id: another would be refused, and none is taken.
+ */
+function standInId(piece: Piece, spelling: Spelling): string | null {
+  if (piece.type !== "reasoning" || piece.thinking.signature !== "") return null;
+  for (let use = 0; ; use++) {
+    const made = JSON.stringify([piece.thinking.content, use]);
+    const id = `rs_${createHash("sha256").update(made).digest("hex").slice(0, 32)}`;
+    if (spelling.claim(id)) return id;
+  }
 }
 
 function pieceOf(part: Part, api: string): Piece[] {
@@ -123,19 +136,19 @@ function idOf({ type, trace }: Piece): string | null {
   return typeof id === "string" && ITEM_ID[type].test(id) ? id : null;
 }
 
-function itemJson(group: readonly [Piece, ...Piece[]], id: string | null): string {
+function spellItem(group: readonly [Piece, ...Piece[]], id: string | null, spelling: Spelling): void {
   const [first] = group;
   switch (first.type) {
     case "reasoning":
-      return reasoningJson(first, id);
+      spelling.put(reasoningJson(first, id));
+      return;
     case "call":
-      return callJson(first.call, id);
-    case "text":
-      return messageJson(
-        first,
-        group.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])),
-        id,
-      );
+      spellCall(first.call, id, spelling);
+      return;
+    case "text": {
+      const texts = group.flatMap((piece) => (piece.type === "text" ? [piece.text] : []));
+      spellMessage(first, texts, id, spelling);
+    }
   }
 }
 
@@ -156,20 +169,35 @@ function reasoningJson({ trace, thinking }: Reasoning, id: string | null): strin
   });
 }
 
-function callJson({ id: callId, name, args }: CallPart, id: string | null): string {
-  const own = id === null ? "" : `"id":${quote(id)},`;
-  return `{"type":"function_call",${own}"call_id":${quote(callId)},"name":${quote(name)},"arguments":${quote(toJson(args))}}`;
+/** Ids and names are of letters that need no quoting by now. */
+function spellCall({ id: callId, name, args }: CallPart, id: string | null, spelling: Spelling): void {
+  const own = id === null ? "" : `"id":"${id}",`;
+  spelling.put(`{"type":"function_call",${own}"call_id":"${callId}","name":"${name}","arguments":`);
+  spelling.quote(toJson(args));
+  spelling.put("}");
 }
 
 const PHASES: readonly unknown[] = ["commentary", "final_answer"];
 
 /** With its id it is an output item, which has parts; without, the API's short form, which is a string. */
-function messageJson({ trace }: Text, texts: readonly string[], id: string | null): string {
-  const phase = PHASES.includes(trace?.phase) ? { phase: trace?.phase } : {};
+function spellMessage(
+  { trace }: Text,
+  texts: readonly string[],
+  id: string | null,
+  spelling: Spelling,
+): void {
+  const phase = PHASES.includes(trace?.phase) ? `,"phase":"${trace?.phase}"` : "";
   if (id === null) {
-    const content = texts.join(trace === null ? "\n\n" : "");
-    return toJson({ type: "message", role: "assistant", content, ...phase });
+    spelling.put('{"type":"message","role":"assistant","content":');
+    spelling.quote(texts.join(trace === null ? "\n\n" : ""));
+    spelling.put(`${phase}}`);
+    return;
   }
-  const content = texts.map((text) => ({ type: "output_text", text, annotations: [] }));
-  return toJson({ type: "message", id, role: "assistant", status: "completed", content, ...phase });
+  spelling.put(`{"type":"message","id":"${id}","role":"assistant","status":"completed","content":[`);
+  texts.forEach((text, at) => {
+    spelling.put(`${at === 0 ? "" : ","}{"type":"output_text","text":`);
+    spelling.quote(text);
+    spelling.put(',"annotations":[]}');
+  });
+  spelling.put(`]${phase}}`);
 }

@@ -16,6 +16,13 @@ export function resultOrigin({ message, index }: Answer, origins: Origins): Orig
   return onePerResult && own ? { kind: origin.kind, sources: [own] } : origin;
 }
 
+/** Do two origins say the same? */
+export function sameOrigin(a: Origin | undefined, b: Origin | undefined): boolean {
+  if (a === b) return true;
+  if (!a || !b || a.kind !== b.kind || a.sources.length !== b.sources.length) return false;
+  return a.sources.every(({ type, id }, at) => type === b.sources[at]?.type && id === b.sources[at]?.id);
+}
+
 /** The sources of several origins, each once. */
 export function mergeOrigins(kind: BlockKind, origins: readonly Origin[]): Origin {
   const sources = new Map<string, Source>();

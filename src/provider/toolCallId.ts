@@ -11,21 +11,43 @@ export const UP_TO_40: IdRule = {
 
 export const EXACTLY_9: IdRule = { fits: /^[A-Za-z0-9]{9}$/, make: (digest) => digest.slice(0, 9) };
 
+/** Gives ids, and takes back those it gave last. */
+export type IdGiver = {
+  give(id: string): string;
+  /** How many it has given. */
+  count(): number;
+  /** As if only so many had been given. */
+  rewind(count: number): void;
+};
+
 /**
  * Gives every call of a history an id of its own that the API takes, in order of appearance. An id that fits stays
  * as it is; two calls never share one, also when they came with the same. Later calls never change earlier ids, so
  * that a request still begins with the bytes of the one before it.
  */
-export function idGiver(rule: IdRule): (id: string) => string {
+export function idGiver(rule: IdRule): IdGiver {
+  const log: { id: string; given: string; use: number }[] = [];
   const taken = new Set<string>();
   const uses = new Map<string, number>();
-  return (id) => {
-    let use = uses.get(id) ?? 0;
-    let given = rule.fits.test(id) ? id : rule.make(digestOf(id, use));
-    while (taken.has(given)) given = rule.make(digestOf(id, ++use));
-    uses.set(id, use + 1);
-    taken.add(given);
-    return given;
+  return {
+    give(id) {
+      let use = uses.get(id) ?? 0;
+      let given = rule.fits.test(id) ? id : rule.make(digestOf(id, use));
+      while (taken.has(given)) given = rule.make(digestOf(id, ++use));
+      uses.set(id, use + 1);
+      taken.add(given);
+      log.push({ id, given, use });
+      return given;
+    },
+    count: () => log.length,
+    rewind(count) {
+      for (const { id, given } of log.splice(count)) {
+        taken.delete(given);
+        uses.delete(id);
+      }
+      if (uses.size === log.length) return;
+      for (const { id, use } of log) uses.set(id, use + 1);
+    },
   };
 }
 
