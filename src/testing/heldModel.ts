@@ -114,6 +114,8 @@ export async function startHeldModel(): Promise<HeldModel> {
   const waiting: ((call: HeldCall) => void)[] = [];
   let answer: ((call: HeldCall) => void) | null = null;
   const server = createServer(async (request, response) => {
+    // Which models there are, it does not say.
+    if (request.method === "GET") return void response.writeHead(404).end();
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(Buffer.from(piece));
     const body = Buffer.concat(pieces).toString("utf8");

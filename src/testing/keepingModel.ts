@@ -18,6 +18,8 @@ export class KeepingModel {
     const server = createServer();
     const model = new KeepingModel(server);
     server.on("request", async (request, response) => {
+      // Which models there are, it does not say.
+      if (request.method === "GET") return void response.writeHead(404).end();
       const pieces: Buffer[] = [];
       for await (const piece of request) pieces.push(Buffer.from(piece as Uint8Array));
       const body = Buffer.concat(pieces);

@@ -27,22 +27,35 @@ export type ScriptedServer = {
   script: ServerScript;
   /** What to answer to the next requests that are not refused, one each, before that. */
   upcoming: ServerScript[];
+  /** How many callers left before their answer had ended. */
+  hangUps: number;
   close(): Promise<void>;
 };
 
-/** Starts one on a free port of this machine. `refusal` is what to answer instead of the script, if anything. */
+/**
+ * Starts one on a free port of this machine. `refusal` is what to answer instead of the script, if anything; `aside`
+ * answers what is only looked up, and leaves no trace.
+ */
 export async function startScriptedServer(
   script: ServerScript,
   refusal: (request: ReceivedRequest) => ServerScript | null,
+  aside: (url: string) => ServerScript | null = () => null,
 ): Promise<ScriptedServer> {
   const requests: ReceivedRequest[] = [];
   const upcoming: ServerScript[] = [];
-  const started = { origin: "", requests, script, upcoming, close: async () => {} };
+  const started = { origin: "", requests, script, upcoming, hangUps: 0, close: async () => {} };
   const server = createServer(async (request, response) => {
+    // Which models there are, it does not say.
+    if (request.method === "GET") return void response.writeHead(404).end();
+    const found = request.method === "GET" ? aside(request.url ?? "") : null;
+    if (found) return answer(response, found);
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(Buffer.from(piece));
     const received = { url: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces) };
     requests.push(received);
+    response.on("close", () => {
+      if (!response.writableEnded) started.hangUps++;
+    });
     return answer(response, refusal(received) ?? upcoming.shift() ?? started.script);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
