@@ -1,4 +1,4 @@
-import type { SystemPart } from "../message/index.js";
+import type { LeftOut, SystemPart } from "../message/index.js";
 import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
 import { inputSchema } from "./anthropicTools.js";
 import type { WireRole } from "./anthropicMessage.js";
@@ -14,6 +14,7 @@ import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
+import { leaveOut } from "./origin.js";
 import { systemPieces } from "./systemPieces.js";
 import { wireToolName } from "./toolCallId.js";
 
@@ -30,7 +31,7 @@ export const bedrock: Codec = {
 function encodeBedrock(model: Model, request: ModelRequest): EncodedRequest {
   const facts = bedrockModelOf(model.id);
   const given = handoff(request.messages, targetOf(model, facts), request.origins);
-  const { history, leftOut } = signedThinking(given.messages.map((one) => withOwnThinking(one, facts)));
+  const { history, leftOut } = withOwnThinking(given.messages, facts);
   const { params, fitting } = paramsOf(
     request,
     { ...facts, maxOutput: model.maxOutput ?? facts.maxOutput },
@@ -81,16 +82,32 @@ function headersOf({ apiKey }: Model, streams: boolean): Record<string, string> 
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 
-/** An answer without the thinking that the model refuses to hear again: any but a Claude's, and any without a signature. */
-function withOwnThinking(message: Fitted, { claude, takesThinking }: BedrockModel): Fitted {
-  if (message.role !== "assistant") return message;
-  const parts = message.parts.filter((part) => {
-    if (part.type !== "thinking") return true;
-    const { signature, redacted } = part.thinking;
-    if (redacted) return takesThinking && BASE64.test(signature);
-    return takesThinking && (claude !== null || signature !== "");
+type Assistant = Extract<Fitted, { role: "assistant" }>;
+
+/** The history with the thinking the model hears again: a Claude's, with its signature. Others refuse even their own. */
+function withOwnThinking(
+  history: readonly Fitted[],
+  facts: BedrockModel,
+): { history: Fitted[]; leftOut: LeftOut[] } {
+  const leftOut: LeftOut[] = [];
+  const heard = history.flatMap((one): Fitted[] => {
+    if (one.role !== "assistant") return [one];
+    const parts = one.parts.filter((part) => isHeard(part, facts));
+    if (parts.length === one.parts.length) return [one];
+    if (parts.length > 0) return [{ ...one, parts }];
+    leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
+    return [];
   });
-  return { ...message, parts };
+  const signed = signedThinking(heard);
+  return { history: signed.history, leftOut: [...leftOut, ...signed.leftOut] };
+}
+
+/** A Claude's thinking without a signature may still become text. */
+function isHeard(part: Assistant["parts"][number], { claude, takesThinking }: BedrockModel): boolean {
+  if (part.type !== "thinking") return true;
+  const { signature, redacted } = part.thinking;
+  if (redacted) return takesThinking && BASE64.test(signature);
+  return takesThinking && (claude !== null || signature !== "");
 }
 
 type Params = { inferenceConfig: Record<string, number>; additionalModelRequestFields?: object };

@@ -26,7 +26,7 @@ export async function frameReader(): Promise<SseReader> {
     if (size < LENGTH_BYTES) return null;
     if ((chunks[0]?.length ?? 0) < LENGTH_BYTES) chunks = [Buffer.concat(chunks)];
     const length = lengthIn(chunks[0] ?? new Uint8Array(LENGTH_BYTES));
-    broken = length < LEAST_BYTES || length > MOST_BYTES;
+    broken ||= length < LEAST_BYTES || length > MOST_BYTES;
     if (broken || size < length) return null;
     const all = chunks.length === 1 ? (chunks[0] ?? new Uint8Array()) : Buffer.concat(chunks);
     chunks = all.length > length ? [all.subarray(length)] : [];
