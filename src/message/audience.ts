@@ -74,9 +74,12 @@ const isOwnKind = (sender: string): sender is OwnKind =>
 /** A notice is never a row, but its word is ours all the same. */
 const NOTICE_SENDER = "system_notice";
 
+/** Who is said to have said what was erased. */
+export const ERASED_SENDER = "erased";
+
 /** Is this one of the words we sign with ourselves? */
 export function isOwnSender(sender: string): boolean {
-  return sender === NOTICE_SENDER || isOwnKind(sender);
+  return sender === NOTICE_SENDER || sender === ERASED_SENDER || isOwnKind(sender);
 }
 
 /**

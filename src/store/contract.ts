@@ -1,6 +1,7 @@
 import { calls } from "./contract/calls.js";
 import { chats } from "./contract/chats.js";
 import { edits } from "./contract/edits.js";
+import { erasure } from "./contract/erasure.js";
 import { lanes } from "./contract/lanes.js";
 import { log } from "./contract/log.js";
 import { messages } from "./contract/messages.js";
@@ -27,6 +28,7 @@ const ROOMS: [string, Check[]][] = [
   ["people", people],
   ["spending", spending],
   ["search", search],
+  ["erasure", erasure],
   ["closing", closing],
 ];
 

@@ -21,7 +21,7 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
     case "outcome":
       return [event("outcome", fact.chat_jid, fact.at, { message_id: fact.message_id })];
     case "revision":
-      return [event("message.revised", fact.chat_jid, fact.at, { message_id: fact.message_id })];
+      return [revisedEvent(fact.chat_jid, fact.message_id, fact.at)];
     case "turn_started": {
       const { id, trigger_id, thread_id, chat_jid, started_at } = fact.turn;
       return [event("turn.started", chat_jid, started_at, { turn_id: id, trigger_id, thread_id })];
@@ -44,6 +44,8 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
       return [event("chat", fact.chat.jid, fact.at, {})];
     case "chat_removed":
       return [event("chat", fact.jid, fact.at, {})];
+    // What the store finds is what it tells of.
+    case "senders_erased":
     case "edit_told":
     case "attachment":
     case "work":
@@ -77,6 +79,11 @@ export function messageEvent(message: {
 }): NewEvent {
   const { id, chat_jid, message_type, timestamp } = message;
   return event(message_type === "host" ? "host" : "message", chat_jid, timestamp, { message_id: id });
+}
+
+/** What the log says about a message that reads differently now. */
+export function revisedEvent(chat_jid: string, message_id: string, at: string): NewEvent {
+  return event("message.revised", chat_jid, at, { message_id });
 }
 
 /** The time of a batch, for facts that carry none: that of the first fact that does. */

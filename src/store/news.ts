@@ -46,6 +46,7 @@ const SETTINGS: ReadonlySet<Fact["type"]> = new Set([
   "chat_removed",
   "person",
   "person_removed",
+  "senders_erased",
   "token",
   "token_removed",
 ]);

@@ -5,7 +5,12 @@ import type { PathEntry } from "./store.js";
  * what came before, then what it kept. Earlier compactions are in its summary and are left out.
  */
 export function windowOf(walked: readonly PathEntry[]): PathEntry[] {
-  const compaction = walked.findLast((entry) => entry.kind === "compaction");
+  const compaction = walked.findLast(isReadable);
   if (!compaction) return [...walked];
-  return [compaction, ...walked.filter((entry) => entry.kind !== "compaction")];
+  return [compaction, ...walked.filter((entry) => !isReadable(entry))];
+}
+
+/** A compaction with its summary. One that is erased stands for nothing: what it spoke of is read itself again. */
+export function isReadable({ kind, data }: Pick<PathEntry, "kind" | "data">): boolean {
+  return kind === "compaction" && data.erased === undefined;
 }

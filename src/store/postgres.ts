@@ -7,6 +7,7 @@ import { listen } from "./postgres/listen.js";
 import { migrate } from "./postgres/migrate.js";
 import { pack } from "./postgres/pack.js";
 import { readsOn } from "./postgres/reads/index.js";
+import { scrub } from "./postgres/scrub.js";
 import { dueBy } from "./postgres/skew.js";
 import { parsedJson, storedJson } from "./postgres/text.js";
 import { report } from "./report.js";
@@ -16,6 +17,7 @@ import {
   type Claim,
   type CommitResult,
   type Expectation,
+  type Fact,
   type Lease,
   type Settlement,
   type Store,
@@ -49,6 +51,8 @@ export type PostgresOptions = {
 const LIMITS: QueueLimits = { operations: 20_000, bytes: 128 * 1024 * 1024 };
 const CONNECTIONS = 6;
 const LOOK_MS = 1_000;
+/** What changes which words are where. */
+const REINDEXED: ReadonlySet<Fact["type"]> = new Set(["message", "revision", "senders_erased"]);
 /** How long after a write its words are indexed. */
 const INDEX_MS = 500;
 
@@ -80,6 +84,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const read = readsOn(query, clock);
   let closing: Promise<void> | null = null;
   let indexing: NodeJS.Timeout | undefined;
+  let scrubbing: Promise<void> = scrub(place).catch(report);
 
   const orClosed = (): void => {
     if (closing) throw new StoreUnavailable("the store is closed");
@@ -106,7 +111,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     if (result.status !== "committed") return refused(read, expect, result);
     const work = result.freed ? [...WORK_KINDS] : kindsIn(facts);
     tell({ work, events: op.logged, settings });
-    if (facts.some(({ type }) => type === "message" || type === "revision")) indexLater();
+    if (facts.some(({ type }) => REINDEXED.has(type))) indexLater();
+    if (facts.some(({ type }) => type === "senders_erased")) scrubbing = scrub(place).catch(report);
     return {
       status: "committed",
       seqs: Object.fromEntries(op.messageIds.map((id, index) => [id, result.seqs[index] ?? 0])),
@@ -155,6 +161,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       closing ??= (async () => {
         clearTimeout(indexing);
         await writer.close();
+        await scrubbing;
         await Promise.all([listening.stop(), readPool.end(), writePool.end()]);
       })();
       return closing;

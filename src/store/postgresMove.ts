@@ -49,6 +49,8 @@ const TABLES: Readonly<Record<string, Way>> = {
   tokens: BY_NUMBER,
   login_codes: { key: ["sha256"], page: 500 },
   spent: { key: ["account", "day"], page: 500 },
+  erased_keys: { key: ["chat_jid", "sha256"], page: 500 },
+  erasures: BY_NUMBER,
 };
 
 /** Made anew on the other side, from the messages. */

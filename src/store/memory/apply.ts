@@ -1,9 +1,12 @@
+import { ERASED_SENDER } from "../../message/index.js";
+import { erasedKey } from "../erased.js";
 import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
 import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
 import { chatChange, personChange } from "../unchanged.js";
 import { overBudget, NOTHING_SPENT } from "../spending.js";
 import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
+import { eraseSenders } from "./erase.js";
 import { addWork, hastenLane, holdsLane } from "./lanes.js";
 import { keepLoginCode, keepPerson, keepToken, removePerson, spend, useLoginCode } from "./people.js";
 import { messageOf } from "./rows.js";
@@ -80,6 +83,8 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
       return keepTool(context, fact);
     case "tools_written":
       return forgetTools(context, fact.call_id);
+    case "senders_erased":
+      return eraseSenders(context, fact.erasing);
     case "spent":
       return spend(context, fact);
     case "chat":
@@ -198,9 +203,18 @@ function knownAs(room: Room, message: NewMessage): Refusal | null {
     return conflict("this idempotency key was already used for another body");
   }
   const byKey = dedupe_key === null ? undefined : room.idByKey.get(dedupe_key);
-  const id = used?.message_id ?? byKey ?? message.id;
+  const id = used?.message_id ?? byKey ?? erasedAs(room, message) ?? message.id;
   const existing = messageOf(room, id);
   return existing && { status: "duplicate", message: existing, inbound: room.inbounds.get(id) ?? null };
+}
+
+/** The message that was erased under one of these keys. */
+function erasedAs(room: Room, { dedupe_key, idempotency }: NewMessage): string | undefined {
+  const { blockKey, erasedKeys } = room;
+  if (erasedKeys.size === 0 || blockKey === null) return undefined;
+  const known = (kind: "dedupe" | "idempotency", key: string | undefined | null) =>
+    key ? erasedKeys.get(erasedKey(blockKey, kind, key)) : undefined;
+  return known("idempotency", idempotency?.key) ?? known("dedupe", dedupe_key);
 }
 
 function addInbound(context: Context, inbound: Inbound): Refusal | null {
@@ -267,6 +281,8 @@ function tellEdit({ state, journal }: Context, fact: Of<"edit_told">): null {
 function attach({ state, journal }: Context, fact: Of<"attachment">): Refusal | null {
   const room = state.rooms.get(fact.chat_jid);
   if (!room?.seqById.has(fact.message_id)) return conflict(`there is no message ${fact.message_id}`);
+  // Nothing is attached to a tombstone, though it was on its way.
+  if (messageOf(room, fact.message_id)?.sender === ERASED_SENDER) return null;
   const attachments = new Map(room.attachments.get(fact.message_id));
   attachments.set(fact.index, { ...fact.attachment });
   journal.set(room.attachments, fact.message_id, attachments);

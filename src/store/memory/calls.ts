@@ -1,12 +1,16 @@
-import type { CallEnvelope } from "../../message/index.js";
+import { type CallEnvelope, ERASED_SENDER } from "../../message/index.js";
+import { SOURCES_WITH_WORDS } from "../erased.js";
 import { MAX_DEPTH, shortest } from "../request.js";
 import type { Fact, Leftover, PartialPart, RequestBlock, RequestList, StoredRequest } from "../store.js";
 import { type Context, conflict, type Refusal, roomOf } from "./apply.js";
-import { type CallRecord, plain, type State } from "./state.js";
+import { messageOf } from "./rows.js";
+import { type CallRecord, plain, type Room, type State } from "./state.js";
 
 export function startCall(context: Context, call: CallEnvelope, request: RequestList): Refusal | null {
   const { state, journal } = context;
   const room = roomOf(context, call.chat_jid);
+  const erased = erasedSource(room, request.blocks);
+  if (erased !== undefined) return conflict(`message ${erased} has been erased`);
   for (const { id, bytes } of request.blocks) {
     if (room.blocks.has(id)) continue;
     if (!bytes) return conflict(`block ${id} was never stored`);
@@ -40,6 +44,19 @@ export function startCall(context: Context, call: CallEnvelope, request: Request
     toolsDone: new Map(),
   });
   return null;
+}
+
+/** Whose words a new block holds that are erased by now: the request was made before, and must not be kept. */
+function erasedSource(room: Room, blocks: readonly RequestBlock[]): string | undefined {
+  if (room.erased === 0) return undefined;
+  const sources = blocks
+    .flatMap((block) => block.sources)
+    .filter(({ type }) => SOURCES_WITH_WORDS.includes(type));
+  return sources.find(({ id }) => isErased(room, id))?.id;
+}
+
+function isErased(room: Room, id: string): boolean {
+  return messageOf(room, id)?.sender === ERASED_SENDER || room.entries.get(id)?.data.erased !== undefined;
 }
 
 /** The first `count` blocks of a call's request, without their bytes. */

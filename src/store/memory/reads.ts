@@ -2,7 +2,7 @@ import type { MessageRow } from "../../message/index.js";
 import { cursorOf, positionOf } from "../events.js";
 import { isReadable, windowOf } from "../path.js";
 import { holds, termsOf } from "../search.js";
-import type { MessageQuery, PathEntry, StoreReads } from "../store.js";
+import type { Entry, MessageQuery, PathEntry, StoreReads } from "../store.js";
 import { requestOf } from "./calls.js";
 import { workInLane } from "./lanes.js";
 import { personOf } from "./people.js";

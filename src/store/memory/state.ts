@@ -2,6 +2,7 @@ import type { AttachmentRow, CallEnvelope, Chat, Delivery, MessageRow, Person } 
 import type { NewEvent } from "../events.js";
 import type {
   Entry,
+  Erasure,
   Inbound,
   KnownAddress,
   Leftover,
@@ -37,6 +38,9 @@ export type Room = {
   heads: Map<string, string | null>;
   labels: Map<string, { folded: string; label: string; sender: string }>;
   blocks: Map<string, Uint8Array>;
+  /** How many of its messages were erased, and by what those are known should they come in again. */
+  erased: number;
+  erasedKeys: Map<string, string>;
 };
 
 export type Lane = {
@@ -90,6 +94,7 @@ export type State = {
   loginCodes: Map<string, LoginCode>;
   /** By account, then day. */
   spent: Map<string, ReadonlyMap<string, Spending>>;
+  erasures: Map<string, Erasure>;
 };
 
 export function emptyState(): State {
@@ -112,6 +117,7 @@ export function emptyState(): State {
     tokens: new Map(),
     loginCodes: new Map(),
     spent: new Map(),
+    erasures: new Map(),
   };
 }
 
@@ -131,6 +137,8 @@ export function emptyRoom(): Room {
     heads: new Map(),
     labels: new Map(),
     blocks: new Map(),
+    erased: 0,
+    erasedKeys: new Map(),
   };
 }
 

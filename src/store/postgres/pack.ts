@@ -51,7 +51,7 @@ export function pack(
     return { at: op.size - bytes.byteLength, length: bytes.byteLength };
   };
   const events = packEvents(facts);
-  op.logged = events.length > 0;
+  op.logged = events.length > 0 || facts.some(({ type }) => type === "senders_erased");
   op.json = {
     expect: expect.map(packExpectation),
     facts: facts.map((fact) => packFact(fact, keep)),
@@ -169,6 +169,8 @@ function packFact(fact: Fact, keep: (bytes: Uint8Array | null) => Packed): Packe
         block_key,
       };
     }
+    case "senders_erased":
+      return { ...fact.erasing, type };
     case "person":
       return { ...fact.person, type };
     case "token":
@@ -254,6 +256,7 @@ function lockFor(fact: Fact, locks: Locks): void {
       locks.settings = true;
       locks.chats.add(fact.jid);
       return;
+    case "senders_erased":
     case "knock":
     case "person":
     case "person_removed":

@@ -9,7 +9,7 @@ import {
   DeliveryState,
   OUTCOMES,
 } from "../../message/index.js";
-import type { Inbound, KnownAddress, LoginCode, StoredRequest, Token, Turn } from "../store.js";
+import type { Erasure, Inbound, KnownAddress, LoginCode, StoredRequest, Token, Turn } from "../store.js";
 import { bytesOrNull, number, oneOf, type Row, text, textOrNull } from "./columns.js";
 
 /** Rows that both databases hold alike, as values of the program. What does not fit is damage, and is said so. */
@@ -127,5 +127,17 @@ export function tokenOf(row: Row): Token {
     scopes: JSON.parse(text(row.scopes)),
     created_at: text(row.created_at),
     person_id: textOrNull(row.person_id),
+  };
+}
+
+export function erasureOf(row: Row): Erasure {
+  return {
+    id: text(row.id),
+    at: text(row.at),
+    messages: number(row.messages),
+    attachments: number(row.attachments),
+    receipts: number(row.receipts),
+    summaries: number(row.summaries),
+    scrubbed: row.scrubbed === 1,
   };
 }

@@ -1,4 +1,5 @@
-import type { CallEnvelope } from "../../message/index.js";
+import { type CallEnvelope, ERASED_SENDER } from "../../message/index.js";
+import { SOURCES_WITH_WORDS } from "../erased.js";
 import { MAX_DEPTH, shortest } from "../request.js";
 import type { Fact, Leftover, PartialPart, RequestBlock, RequestList } from "../store.js";
 import type { Prepare } from "./driver.js";
@@ -10,6 +11,8 @@ import type { Refusal } from "./wire.js";
 type List = { call_id: string; base: string | null; base_count: number; block_count: number; depth: number };
 
 export function startCall(prepare: Prepare, call: CallEnvelope, request: RequestList): Refusal | null {
+  const erased = erasedSource(prepare, call.chat_jid, request.blocks);
+  if (erased !== null) return conflict(`message ${erased} has been erased`);
   const missing = keepBlocks(prepare, call.chat_jid, request.blocks);
   if (missing !== null) return conflict(`block ${missing} was never stored`);
   const base = request.base ? listOf(prepare, request.base.call_id, call.chat_jid) : null;
@@ -43,11 +46,30 @@ export function startCall(prepare: Prepare, call: CallEnvelope, request: Request
   return null;
 }
 
+/** Whose words a new block holds that are erased by now: the request was made before, and must not be kept. */
+function erasedSource(prepare: Prepare, chat_jid: string, blocks: readonly RequestBlock[]): string | null {
+  if (!prepare("SELECT 1 AS found FROM chats WHERE jid = ? AND erased > 0").get(chat_jid)) return null;
+  const ids = blocks.flatMap(({ sources }) =>
+    sources.filter(({ type }) => SOURCES_WITH_WORDS.includes(type)).map(({ id }) => id),
+  );
+  const row = prepare(
+    `SELECT value AS id FROM json_each(?) WHERE
+       EXISTS (SELECT 1 FROM messages WHERE id = value AND chat_jid = ? AND sender = ?)
+       OR EXISTS (SELECT 1 FROM entries WHERE id = value AND chat_jid = ? AND data ->> '$.erased' IS NOT NULL)
+     LIMIT 1`,
+  ).get(JSON.stringify(ids), chat_jid, ERASED_SENDER, chat_jid);
+  return row ? text(row.id) : null;
+}
+
 /** Keep the bytes of blocks we do not have yet. The id of one that should be there and is not, or null. */
 function keepBlocks(prepare: Prepare, chat_jid: string, blocks: readonly RequestBlock[]): string | null {
   for (const { id, bytes } of blocks) {
     if (bytes) {
-      prepare("INSERT OR IGNORE INTO blocks (chat_jid, id, bytes) VALUES (?, ?, ?)").run(chat_jid, id, bytes);
+      // One that was erased may come again in other people's words: those are kept.
+      prepare(
+        `INSERT INTO blocks (chat_jid, id, bytes) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NULL`,
+      ).run(chat_jid, id, bytes);
     } else if (!prepare("SELECT 1 AS found FROM blocks WHERE chat_jid = ? AND id = ?").get(chat_jid, id)) {
       return id;
     }

@@ -1,9 +1,10 @@
+import { erasedKey } from "../erased.js";
 import { messageEvent, type NewEvent } from "../events.js";
 import type { Prepare } from "./driver.js";
 import type { Numbers } from "./numbers.js";
 import { addWork } from "./lanes.js";
 import { applyRare } from "./rare.js";
-import { number, text } from "../rows/columns.js";
+import { bytesOrNull, number, text } from "../rows/columns.js";
 import type {
   PackedDelivery,
   PackedEvent,
@@ -52,6 +53,7 @@ function applyFact(prepare: Prepare, numbers: Numbers, fact: PackedFact, written
     case "fact":
       if (fact[1].type === "chat") numbers.settle(fact[1].chat.jid);
       if (fact[1].type === "chat_removed") numbers.settle(fact[1].jid);
+      if (fact[1].type === "senders_erased") numbers.erase();
       return applyRare(prepare, fact[1]);
   }
 }
@@ -61,6 +63,8 @@ function insertMessage(prepare: Prepare, numbers: Numbers, fact: PackedMessage):
   const [dedupe_key, key, body_sha256] = [fact[13], fact[16], fact[17]];
   const seq = numbers.next(chat_jid);
   if (seq === null) return conflict(`chat ${chat_jid} is not registered`);
+  const erased = numbers.hasErased(chat_jid) ? erasedAs(prepare, chat_jid, dedupe_key, key) : null;
+  if (erased) return erased;
   const used = key === null ? null : claimKey(prepare, chat_jid, key, body_sha256 ?? "", id);
   if (used) return used;
   const { changes } = prepare(
@@ -91,6 +95,28 @@ function duplicateOf(prepare: Prepare, chat_jid: string, id: string, dedupe_key:
       ? undefined
       : prepare("SELECT id FROM messages WHERE chat_jid = ? AND dedupe_key = ?").get(chat_jid, dedupe_key);
   return { status: "duplicate", chat_jid, message_id: row ? text(row.id) : id };
+}
+
+/** The message that was erased under one of these keys. */
+function erasedAs(
+  prepare: Prepare,
+  chat_jid: string,
+  dedupe_key: string | null,
+  idempotency_key: string | null,
+): Refusal | null {
+  const blockKey = bytesOrNull(
+    prepare("SELECT block_key FROM chats WHERE jid = ?").get(chat_jid)?.block_key ?? null,
+  );
+  if (!blockKey) return null;
+  const known = (kind: "dedupe" | "idempotency", key: string | null) =>
+    key === null
+      ? undefined
+      : prepare("SELECT message_id FROM erased_keys WHERE chat_jid = ? AND sha256 = ?").get(
+          chat_jid,
+          erasedKey(blockKey, kind, key),
+        );
+  const row = known("idempotency", idempotency_key) ?? known("dedupe", dedupe_key);
+  return row ? { status: "duplicate", chat_jid, message_id: text(row.message_id) } : null;
 }
 
 function insertInbound(prepare: Prepare, fact: PackedInbound, written: readonly Written[]): Refusal | null {

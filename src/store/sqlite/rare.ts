@@ -1,8 +1,10 @@
+import { ERASED_SENDER } from "../../message/index.js";
 import { type DeliveryOf, eventsOf } from "../events.js";
 import type { Entry, Fact, Turn } from "../store.js";
 import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
 import { keepChat, keepLabel, keepLoginCode, keepToken, knock, removeChat, useLoginCode } from "./chats.js";
 import type { Prepare } from "./driver.js";
+import { eraseSenders } from "./erase.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, log } from "./facts.js";
 import { markStale } from "./indexer.js";
@@ -50,6 +52,8 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
       return keepTool(prepare, fact);
     case "tools_written":
       return forgetTools(prepare, fact.call_id);
+    case "senders_erased":
+      return eraseSenders(prepare, fact.erasing);
     case "spent":
       return spend(prepare, fact);
     case "chat":
@@ -123,11 +127,12 @@ function tellEdit(prepare: Prepare, { chat_jid, message_id, revision }: Of<"edit
 }
 
 function attach(prepare: Prepare, fact: Of<"attachment">): Refusal | null {
-  const { changes } = prepare("UPDATE messages SET attached = 1 WHERE id = ? AND chat_jid = ?").run(
-    fact.message_id,
-    fact.chat_jid,
-  );
-  if (changes === 0) return conflict(`there is no message ${fact.message_id}`);
+  const row = prepare(
+    "UPDATE messages SET attached = (sender <> ?) WHERE id = ? AND chat_jid = ? RETURNING attached",
+  ).get(ERASED_SENDER, fact.message_id, fact.chat_jid);
+  if (!row) return conflict(`there is no message ${fact.message_id}`);
+  // Nothing is attached to a tombstone, though it was on its way.
+  if (row.attached === 0) return null;
   const { name, mime_type, size, sha256, state, reason, url } = fact.attachment;
   const { seen_sha256 = null, transcript = null } = fact.attachment;
   const about = [name, mime_type, size, sha256, state, reason, url, seen_sha256, transcript];

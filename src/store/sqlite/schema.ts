@@ -355,8 +355,12 @@ CREATE TABLE erased_keys (
   PRIMARY KEY (chat_jid, sha256)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE erasures (
-  n INTEGER PRIMARY KEY,
+  id TEXT PRIMARY KEY,
   at TEXT NOT NULL,
+  messages INTEGER NOT NULL,
+  attachments INTEGER NOT NULL,
+  receipts INTEGER NOT NULL,
+  summaries INTEGER NOT NULL,
   scrubbed INTEGER NOT NULL DEFAULT 0 /* 1: the file has been rewritten since */
 ) STRICT;
 `,

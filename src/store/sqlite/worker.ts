@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "
 import { connectWriter } from "./connect.js";
 import { type Database, unavailability } from "./driver.js";
 import { indexing } from "./indexer.js";
+import { scrub } from "./scrub.js";
 import type { FromWorker, Op, OpResult, WorkerOptions } from "./wire.js";
 import { runGroup, type WriteOp } from "./writer.js";
 
@@ -16,6 +17,7 @@ const GROUP = 1_000;
 const IDLE_MS = 100;
 const PAUSE_MS = 4;
 const BUSY_PAUSE_MS = 20;
+const SCRUB_AGAIN_MS = 2_000;
 /** How often we look whether another process wrote to the database. */
 const FOREIGN_MS = 200;
 
@@ -48,6 +50,7 @@ function main(port: MessagePort, options: WorkerOptions): void {
     const results = runGroup(db, first.filter(isWrite), more).values();
     const next = (): OpResult => results.next().value ?? ["failed", "the writer gave no result"];
     post(["results", parcels.map((ops) => ops.map((op) => (isWrite(op) ? next() : close())))]);
+    if (open && parcels.some((ops) => ops.some(erases))) scrub(db);
     if (open) idle.later();
   });
   post(["open"]);
@@ -56,6 +59,13 @@ function main(port: MessagePort, options: WorkerOptions): void {
 
 function isWrite(op: Op): op is WriteOp {
   return op[0] !== "close";
+}
+
+function erases(op: Op): boolean {
+  return (
+    (op[0] === "commit" || op[0] === "settle") &&
+    op[1].some((fact) => fact[0] === "fact" && fact[1].type === "senders_erased")
+  );
 }
 
 function nextParcel(port: MessagePort): Op[] | null {
@@ -94,7 +104,9 @@ function chores(db: Database) {
   };
   const rest = (): void => {
     doing = indexing(db);
-    if (!disturbed) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    // Somebody may be reading, or the disk be full: what was erased must go as soon as it can.
+    if (!scrub(db)) timer = setTimeout(step, SCRUB_AGAIN_MS);
+    else if (!disturbed) db.exec("PRAGMA wal_checkpoint(PASSIVE)");
     else timer = setTimeout(step, IDLE_MS);
   };
   return {

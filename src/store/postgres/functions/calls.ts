@@ -12,11 +12,13 @@ DECLARE
   wanted bigint := coalesce((f->>'base_count')::bigint, 0);
   chain bigint := 0;
 BEGIN
+  PERFORM longhand_refuse_erased(f->>'chat_jid', f->'blocks');
   FOR b IN SELECT value FROM jsonb_array_elements(f->'blocks') LOOP
     IF b ? 'at' THEN
       INSERT INTO blocks (chat_jid, id, bytes)
         VALUES (f->>'chat_jid', b->>'id', substring(bytes FROM (b->>'at')::int + 1 FOR (b->>'length')::int))
-        ON CONFLICT DO NOTHING;
+        /* One that was erased may come again in other people's words: those are kept. */
+        ON CONFLICT (chat_jid, id) DO UPDATE SET bytes = excluded.bytes WHERE blocks.bytes IS NULL;
     ELSIF NOT EXISTS (SELECT 1 FROM blocks WHERE chat_jid = f->>'chat_jid' AND id = b->>'id') THEN
       PERFORM longhand_conflict(format('block %s was never stored', b->>'id'));
     END IF;

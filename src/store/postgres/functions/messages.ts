@@ -1,13 +1,24 @@
+import { ERASED_SENDER } from "../../../message/index.js";
+
 export const MESSAGE_FUNCTIONS = `
 /* The number of the message in its chat, whose row is locked: numbers have no gaps and are seen in their order. */
 CREATE FUNCTION longhand_message(f jsonb) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   next_seq bigint;
   used idempotency;
+  erased_here bigint;
+  key bytea;
+  erased_id text;
 BEGIN
   UPDATE chats SET last_seq = last_seq + 1 WHERE jid = f->>'chat_jid' AND removed_at IS NULL
-    RETURNING last_seq INTO next_seq;
+    RETURNING last_seq, erased, block_key INTO next_seq, erased_here, key;
   IF next_seq IS NULL THEN PERFORM longhand_conflict(format('chat %s is not registered', f->>'chat_jid')); END IF;
+  IF erased_here > 0 THEN
+    SELECT message_id INTO erased_id FROM erased_keys WHERE chat_jid = f->>'chat_jid' AND sha256 IN (
+      longhand_erased_key(key, 'idempotency', f->>'idempotency_key'),
+      longhand_erased_key(key, 'dedupe', f->>'dedupe_key')) LIMIT 1;
+    IF erased_id IS NOT NULL THEN PERFORM longhand_duplicate(f->>'chat_jid', erased_id); END IF;
+  END IF;
   IF f->>'idempotency_key' IS NOT NULL THEN
     INSERT INTO idempotency (chat_jid, key, body_sha256, message_id)
       VALUES (f->>'chat_jid', f->>'idempotency_key', f->>'body_sha256', f->>'id') ON CONFLICT DO NOTHING;
@@ -85,6 +96,8 @@ BEGIN
         WHERE chat_jid || '' = m.chat_jid AND id = m.id AND revision = (f->>'revision')::bigint;
     WHEN 'attachment' THEN
       IF m.id IS NULL THEN PERFORM longhand_conflict(format('there is no message %s', f->>'message_id')); END IF;
+      /* Nothing is attached to a tombstone, though it was on its way. */
+      IF m.sender = '${ERASED_SENDER}' THEN RETURN; END IF;
       IF m.attached = 0 THEN
         UPDATE messages SET attached = 1 WHERE chat_jid || '' = m.chat_jid AND id = m.id;
       END IF;

@@ -96,6 +96,7 @@ BEGIN
       WHEN 'turn_started', 'turn_ended', 'entry', 'head', 'label' THEN PERFORM longhand_tree(fact);
       WHEN 'call_started' THEN PERFORM longhand_call_started(fact, bytes);
       WHEN 'call_partial', 'call_ended', 'tool_done', 'tools_written', 'spent' THEN PERFORM longhand_call(fact);
+      WHEN 'senders_erased' THEN PERFORM longhand_erase(fact);
       ELSE PERFORM longhand_settings(fact);
     END CASE;
   END LOOP;

@@ -1,6 +1,6 @@
 import type { MessageRow } from "../../../message/index.js";
 import { bytesOrNull, number, text, textOrNull } from "../../rows/columns.js";
-import { inboundOf } from "../../rows/values.js";
+import { erasureOf, inboundOf } from "../../rows/values.js";
 import type { Inbound, MessageQuery, Revision, StoreReads } from "../../store.js";
 import type { Query, Row } from "../connect.js";
 import { first } from "./first.js";
@@ -13,6 +13,7 @@ type MessageReads = Pick<
   | "messagesOfTurn"
   | "revisions"
   | "attachmentBytes"
+  | "erasure"
   | "inbound"
   | "inbounds"
   | "lastAdmitted"
@@ -94,6 +95,8 @@ export function messageReads(query: Query, clock: (() => number) | null): Messag
       );
       return typeof row?.last === "number" ? row.last : null;
     },
+
+    erasure: (id) => first(query("SELECT * FROM erasures WHERE id = $1", id), erasureOf),
 
     untaken: (chat_jid, thread_id, limit) => markedRows(query, "untaken", chat_jid, thread_id, limit),
     untold: (chat_jid, thread_id, limit) => markedRows(query, "untold", chat_jid, thread_id, limit),

@@ -4,7 +4,7 @@ import type { MessageQuery, Revision, StoreReads } from "../../store.js";
 import type { Prepare, Row, SqlValue } from "../driver.js";
 import { findMessage, messagesOf } from "./lookup.js";
 import { bytesOrNull, number, text, textOrNull } from "../../rows/columns.js";
-import { inboundOf } from "../../rows/values.js";
+import { erasureOf, inboundOf } from "../../rows/values.js";
 import { MESSAGE } from "./rows.js";
 
 type MessageReads = Pick<
@@ -14,6 +14,7 @@ type MessageReads = Pick<
   | "messagesOfTurn"
   | "revisions"
   | "attachmentBytes"
+  | "erasure"
   | "inbound"
   | "inbounds"
   | "lastAdmitted"
@@ -41,6 +42,11 @@ export function messageReads(prepare: Prepare): MessageReads {
     revisions: async (chat_jid, message_id) => readRevisions(prepare, chat_jid, message_id),
     attachmentBytes: async (sha256) =>
       bytesOrNull(prepare("SELECT bytes FROM attachment_bytes WHERE sha256 = ?").get(sha256)?.bytes),
+
+    erasure: async (id) => {
+      const row = prepare("SELECT * FROM erasures WHERE id = ?").get(id);
+      return row ? erasureOf(row) : null;
+    },
 
     inbound: async (chat_jid, message_id) => {
       const row = prepare(
