@@ -5,7 +5,15 @@ export {
   aiSdkModel,
 } from "./aiSdkModel.js";
 export { type Catalogue, type CatalogueOptions, type ChosenModel, catalogue } from "./catalogue.js";
-export { type CallOptions, call, encode, isRetryable, send } from "./call.js";
+export {
+  type CallOptions,
+  call,
+  type EncodeMemory,
+  encode,
+  encodeMemory,
+  isRetryable,
+  send,
+} from "./call.js";
 export * from "./codec.js";
 export type { Timeouts, Timer } from "./exchange.js";
 export type { Fitted, FittedHistory, FittedResult, Target } from "./fitted.js";

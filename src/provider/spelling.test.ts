@@ -170,6 +170,10 @@ test("a result that comes late changes its call and what follows it, and nothing
   });
   const asking = AssistantMessage.of([ToolCallContent.of("t1", "look")], {
     id: "a1",
+    provider: "elsewhere",
+    api: "elsewhere",
+    model: "elsewhere",
+    usage: Usage.none(),
     stopReason: "tool_use",
   });
   const late: LLMMessage = {
