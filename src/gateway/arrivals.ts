@@ -3,7 +3,7 @@ import type { Work } from "../store/store.js";
 /** Tells who watches a lane that something came into it here, so that nobody has to look at every message of every chat. */
 export class Arrivals {
   private readonly watchers = new Map<string, Set<(work: Work) => void>>();
-  private readonly foreseeing = new Set<() => void>();
+  private readonly foreseeing = new Set<(work: Work) => void>();
 
   watch(lane: string, look: (work: Work) => void): () => void {
     const watching = this.watchers.get(lane) ?? new Set();
@@ -19,13 +19,18 @@ export class Arrivals {
   }
 
   /** Who takes turns, told that one is about to be asked for. */
-  foresee(look: () => void): () => void {
+  foresee(look: (work: Work) => void): () => void {
     this.foreseeing.add(look);
     return () => this.foreseeing.delete(look);
   }
 
-  /** A message that asks for a turn is on its way to the store. */
-  coming(): void {
-    for (const look of this.foreseeing) look();
+  /** Work that is due at once is on its way to the store. */
+  coming(work: Work): void {
+    for (const look of this.foreseeing) look(work);
+  }
+
+  /** Does somebody work in this lane now? */
+  isWatched(lane: string): boolean {
+    return this.watchers.has(lane);
   }
 }

@@ -115,7 +115,7 @@ async function arrive(
   const facts = factsOf(hall, chat, arrival, row, admitted, origin);
   const committing = hall.store.commit({ facts });
   // A claim right behind it comes back together with it: the turn need not wait for another round.
-  if (hall.store.inOrder && facts.some(isDueWork)) hall.arrivals.coming();
+  if (hall.store.inOrder) for (const work of dueWork(facts)) hall.arrivals.coming(work);
   const result = await committing;
   if (result.status === "committed") {
     for (const fact of facts) if (fact.type === "work") hall.arrivals.tell(fact.work);
@@ -219,8 +219,8 @@ function newsOf(chat: Chat, { reason, detail, isFirst }: Admitted): string | nul
   return `Bots wrote ${chat.loop_limit} messages in a row here; they are not answered until a person writes.`;
 }
 
-function isDueWork(fact: Fact): boolean {
-  return fact.type === "work" && fact.work.run_at === 0;
+function dueWork(facts: readonly Fact[]): Work[] {
+  return facts.flatMap((fact) => (fact.type === "work" && fact.work.run_at === 0 ? [fact.work] : []));
 }
 
 function turnWork(hall: Hall, row: NewMessage, quiet: number): Work {

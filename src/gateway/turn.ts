@@ -4,6 +4,7 @@ import type { Claim, Fact, Turn } from "../store/store.js";
 import { platformThread } from "./broadcast.js";
 import { payerOf, wasTold } from "./budget.js";
 import { iso } from "./clock.js";
+import type { Foreseen } from "./foresight.js";
 import { agentLimits, type Hall } from "./hall.js";
 import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { modelsOf } from "./models.js";
@@ -23,6 +24,7 @@ export type TurnStart = {
   why: string;
   left: Turn | null;
   untaken: Untaken;
+  foreseen: Foreseen | null;
 };
 
 /** One turn to its end: its messages are answered, or end in another named outcome. */
@@ -39,6 +41,7 @@ export async function runTurn(hall: Hall, begun: TurnStart, signal: AbortSignal)
     why: begun.why,
     left: begun.left,
     untaken: begun.untaken,
+    foreseen: begun.foreseen,
     model: models.model,
     fallback: models.fallback,
     signal: stop.signal,
@@ -158,11 +161,12 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
 type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notices" | "head"> & {
   left: Turn | null;
   untaken: Untaken;
+  foreseen: Foreseen | null;
 };
 type Begun = { state: TurnState } & Pick<TakenUp, "unfinished" | "used" | "limitsUsed">;
 
 /** Start the turn, or go on with the one a crash cut short. */
-async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Begun> {
+async function begin(hall: Hall, { left, untaken, foreseen, ...given }: Given): Promise<Begun> {
   const { claim, chat, members } = given;
   const threadId = threadOf(claim.lane);
   const resumed = members.find(({ message }) => message.id === left?.trigger_id);
@@ -174,12 +178,12 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
     hall.notices({ chat, turn_id: turn.id }),
     payerOf(hall, trigger.sender),
     left && !resumed ? closeTurn(hall, left, "failed") : [],
-    readHead(),
+    foreseen && !resumed ? foreseen.head : readHead(),
   ]);
   for (let tries = 0; ; tries++) {
     const head = tries === 0 ? firstHead : await readHead();
     const state: TurnState = { ...given, answered: 0, trigger, turn, payer, notices, head };
-    const seen = tries === 0 ? untaken : undefined;
+    const seen = tries === 0 ? { untaken, foreseen } : {};
     const opening = resumed ? await takeUp(hall, state) : await start(hall, state, seen);
     const facts = [...stale, ...opening.facts];
     const result = await hall.store.commit({ expect: [leaseOf(claim), headOf(state)], facts });
@@ -190,8 +194,10 @@ async function begin(hall: Hall, { left, untaken, ...given }: Given): Promise<Be
   }
 }
 
-async function start(hall: Hall, state: TurnState, untaken: Untaken | undefined) {
-  const taking = await takeForTurn(hall, state, state.members, { untaken });
+async function start(hall: Hall, state: TurnState, seen: { untaken?: Untaken; foreseen?: Foreseen | null }) {
+  const { untaken, foreseen } = seen;
+  const known = { untaken, spokenAt: foreseen?.spokenAt, labels: foreseen?.labels };
+  const taking = await takeForTurn(hall, state, state.members, known);
   const started: Fact = { type: "turn_started", turn: state.turn };
   const facts = [started, ...taking.facts];
   return { head: taking.head, facts, unfinished: null, used: null, limitsUsed: null, answered: 0 };

@@ -3,6 +3,7 @@ import { type Claim, type Fact, StoreUnavailable, type Turn, type Work } from ".
 import { countBots } from "./admissionFacts.js";
 import { platformThread } from "./broadcast.js";
 import { answerCommand } from "./commands.js";
+import { Foresight } from "./foresight.js";
 import type { Hall } from "./hall.js";
 import { Lanes } from "./lanes.js";
 import { expectCommitted, Fenced, Interrupted, isOvertaken, leaseOf } from "./lease.js";
@@ -11,6 +12,7 @@ import { isExpired, type Placement, placeNext, whyNotWanted } from "./placement.
 import { leaveOut } from "./quarantine.js";
 import { closeTurn } from "./resume.js";
 import { runTurn } from "./turn.js";
+import { doTreeWork } from "./treeWork.js";
 import { threadIn, threadOf } from "./turnLane.js";
 import { outcomeFact } from "./turnState.js";
 import {
@@ -37,14 +39,19 @@ const WRONG = "The assistant could not answer: something went wrong on our side.
 export class Turns {
   private readonly lanes: Lanes;
   private isStopping = false;
+  private readonly foresight: Foresight;
   private unforesee: () => void = () => {};
 
   constructor(private readonly hall: Hall) {
+    this.foresight = new Foresight(hall);
     this.lanes = new Lanes(hall, "turn", hall.limits.turns, (claim, signal) => this.runLane(claim, signal));
   }
 
   start(): void {
-    this.unforesee = this.hall.arrivals.foresee(() => this.lanes.wake());
+    this.unforesee = this.hall.arrivals.foresee((work) => {
+      this.lanes.wake();
+      if (!this.hall.arrivals.isWatched(work.lane)) this.foresight.look(work);
+    });
     this.lanes.start();
   }
 
@@ -128,6 +135,8 @@ export class Turns {
       }
       case "command":
         return answerCommand(hall, { chat, claim, release: true }, next.piece);
+      case "tree":
+        return doTreeWork(hall, { chat, claim, signal }, next.piece);
       case "expire": {
         const why = waitedTooLong(chat);
         const facts = next.pieces.map(({ asked }) => outcomeFact(hall, asked.message, "expired", why, null));
@@ -221,16 +230,17 @@ export class Turns {
     }
   }
 
-  private turn(
+  private async turn(
     claim: Claim,
     chat: Chat,
     { pieces, left, untaken }: { pieces: readonly AnswerPiece[]; left: Turn | null; untaken: Untaken },
     signal: AbortSignal,
   ): Promise<void> {
     const members = pieces.map(memberOf);
+    const foreseen = await this.foresight.take(claim.lane);
     const trigger = pieces.find(({ work }) => work.ref === left?.trigger_id) ?? pieces.at(-1);
     const why = trigger?.asked.inbound.reason ?? "";
-    return runTurn(this.hall, { claim, chat, members, why, left, untaken }, signal);
+    return runTurn(this.hall, { claim, chat, members, why, left, untaken, foreseen }, signal);
   }
 
   /** What a turn that was cut short had taken on: what waits for its end and is on the tree. None if it is not its any more. */
