@@ -68,11 +68,10 @@ function regionIn(env: Env): string | null {
 }
 
 function addressIn(env: Env): { name: string; value: string } | null {
-  for (const name of ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"]) {
-    const value = set(env, name);
-    if (value !== null) return { name, value };
-  }
-  return null;
+  const own = set(env, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
+  if (own !== null) return { name: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", value: own };
+  const every = set(env, "AWS_ENDPOINT_URL");
+  return every === null ? null : { name: "AWS_ENDPOINT_URL", value: every };
 }
 
 /** `arn:aws:bedrock:us-east-1:123456789012:…` */
