@@ -18,6 +18,7 @@ export default defineConfig({
         /^@modelcontextprotocol\/sdk\//,
         /^@photostructure\/sqlite$/,
         /^pg$/,
+        /^sharp$/,
         /^@fastify\/ajv-compiler$/,
         /^@fastify\/fast-json-stringify-compiler$/,
         /^pino$/,

@@ -1,3 +1,4 @@
+import type { Transcriber } from "../agent/index.js";
 import type { AttachmentRow, MessageRow } from "../message/index.js";
 import type { Claim, Fact, Store } from "../store/store.js";
 import type { Fetched } from "./fetchOutside.js";
@@ -41,6 +42,36 @@ export async function prepareAttachments(
 export function isPrepared(row: MessageRow): boolean {
   return waitingOf(row).length === 0;
 }
+
+/** The same for messages that are only looked at: nothing is kept, fetched or transcribed for it. */
+export async function previewAttachments(
+  hall: Seeing,
+  rows: readonly MessageRow[],
+  unstored: ReadonlyMap<string, Uint8Array>,
+): Promise<{ rows: MessageRow[]; bytes: Map<string, Uint8Array> }> {
+  const bytes = new Map(unstored);
+  const transcriber = hall.media.transcriber && NOT_YET;
+  const looking = { ...hall, media: { ...hall.media, transcriber } };
+  const signal = AbortSignal.timeout(MOST_MS);
+  const look = async (row: MessageRow, attachment: AttachmentRow): Promise<AttachmentRow> => {
+    const { sha256: hash } = attachment;
+    const original =
+      hash === null ? null : (bytes.get(hash) ?? (await hall.store.read.attachmentBytes(hash)));
+    if (!original || !isUnseen(attachment)) return attachment;
+    const seen = await seenForm(looking, row, attachment, original, signal);
+    if (seen.bytes) bytes.set(seen.attachment.seen_sha256 ?? "", seen.bytes);
+    return seen.attachment;
+  };
+  const seen = rows.map(async (row) => {
+    return { ...row, attachments: await Promise.all(row.attachments.map((one) => look(row, one))) };
+  });
+  return { rows: await Promise.all(seen), bytes };
+}
+
+const NOT_YET: Transcriber = {
+  name: "",
+  transcribe: async () => ({ ok: false, why: "that is done when a turn takes it" }),
+};
 
 /** Of a deleted message nothing is made ready: no turn will use it. */
 function waitingOf(row: MessageRow): Waiting[] {

@@ -1,5 +1,6 @@
 import { encode } from "../agent/index.js";
 import type { Block, Chat, LeftOut } from "../message/index.js";
+import { previewAttachments } from "./attachments.js";
 import type { Hall } from "./hall.js";
 import type { Unstored } from "./ingest.js";
 import { modelsOf } from "./models.js";
@@ -28,7 +29,8 @@ export async function previewContext(
   const window = await readWindow(hall, chat, head);
   const meanwhile = await saidMeanwhile(hall, chat.jid, threadId, turnLane(chat.jid, threadId));
   const turnId = hall.clock.newId();
-  const rows = said ? [...meanwhile, said.message] : meanwhile;
+  const all = said ? [...meanwhile, said.message] : meanwhile;
+  const { rows, bytes } = await previewAttachments(hall, all, said?.bytes ?? new Map());
   const taking = await take(hall, { chat, threadId, head, turnId }, rows);
   const path = [...window.path, ...taking.entries];
   const notices = await hall.notices({ chat, turn_id: turnId });
@@ -38,7 +40,7 @@ export async function previewContext(
     {
       ...window,
       path,
-      attachments: new Map([...(await attachmentBytes(hall, path)), ...(said?.bytes ?? [])]),
+      attachments: new Map([...(await attachmentBytes(hall, path)), ...bytes]),
     },
     notices,
     turnId,

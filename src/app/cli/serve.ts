@@ -15,6 +15,7 @@ import { containersFrom } from "./containers.js";
 import { mcpTools } from "./mcp.js";
 import { type Env, isLoopback, SettingError, type Settings } from "./settings.js";
 import { shellFrom } from "./shell.js";
+import { transcriberFrom } from "./transcriber.js";
 import { version } from "./version.js";
 
 /** How long running turns may still take once we are asked to stop. */
@@ -56,6 +57,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
     tools: mcp.tools,
     containers,
     shell: shellFrom(env),
+    transcriber: transcriberFrom(env),
     budget: settings.budget,
     log,
     holder,

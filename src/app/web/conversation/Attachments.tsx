@@ -16,6 +16,12 @@ export function Attachments({ attachments }: { attachments: readonly AttachmentR
             {attachment.state === "unavailable" &&
               ` · unavailable: ${attachment.reason ?? "no reason given"}`}
           </span>
+          {attachment.transcript !== undefined && (
+            <details>
+              <summary>What was heard</summary>
+              <bdi class="transcript">{attachment.transcript}</bdi>
+            </details>
+          )}
         </li>
       ))}
     </ul>
