@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorsOf, type FieldError } from "../message/index.js";
+import { errorsOf, type FieldError, pathText } from "../message/index.js";
 import type { ModelFacts, Price, Rates } from "./codec.js";
 
 const dollars = z.number().min(0);
@@ -24,13 +24,9 @@ const FileFacts = z.strictObject({
   tools: z.boolean().optional(),
   price: FilePrice.optional(),
 });
+const File = z.record(z.string(), FileFacts);
 const NAME = /^[^/*\s]+\/(?:[^*\s]+\*?|\*)$/;
-const File = z.record(
-  z
-    .string()
-    .regex(NAME, "expected provider/model, such as openai/gpt-4.1-mini, or the start of names and a *"),
-  FileFacts,
-);
+const NO_NAME = "expected provider/model, such as openai/gpt-4.1-mini, or the start of names and a *";
 
 /** What the owner says about models, by `provider/model`. */
 export type OwnFacts = (name: string) => Partial<ModelFacts>;
@@ -40,6 +36,9 @@ export type ReadModelFile = { ok: true; own: OwnFacts } | { ok: false; errors: F
 export function readModelFile(given: unknown): ReadModelFile {
   const parsed = File.safeParse(given);
   if (!parsed.success) return { ok: false, errors: errorsOf(parsed.error, "", given) };
+  const misnamed = Object.keys(parsed.data).filter((name) => !NAME.test(name));
+  if (misnamed.length > 0)
+    return { ok: false, errors: misnamed.map((name) => ({ path: pathText([name]), reason: NO_NAME })) };
   const entries = Object.entries(parsed.data).sort(([a], [b]) => a.length - b.length);
   return {
     ok: true,
