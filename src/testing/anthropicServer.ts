@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type AnthropicRuleSwitches, brokenRules } from "./anthropicRules.js";
 import {
   type Dialect,
-  jsonRefusal,
+  jsonAnswer,
   type ModelServer,
   type ServerLimits,
   startModelServer,
@@ -80,19 +80,14 @@ export function signed(thinking: string): string {
 }
 
 /** An Anthropic Messages server for tests. Its base URL is without `/v1`. */
-export function startAnthropicServer({
-  apiKey,
-  window,
-  ...rules
-}: AnthropicServerOptions = {}): Promise<ModelServer> {
-  const limits = { ...(apiKey === undefined ? {} : { apiKey }), ...(window === undefined ? {} : { window }) };
-  return startModelServer(dialect, limits, (request) => brokenInRequest(request, rules));
+export function startAnthropicServer(options: AnthropicServerOptions = {}): Promise<ModelServer> {
+  return startModelServer(dialect, options, (request) => brokenInRequest(request, options));
 }
 
 function brokenInRequest({ headers, body }: ReceivedRequest, rules: AnthropicRuleSwitches): string[] {
   const version = String(headers["anthropic-version"]);
   if (!["2023-06-01", "2026-10-21"].includes(version)) return ["anthropic-version: header is required"];
-  return brokenRules(body.toString("utf8"), { version, ...rules });
+  return brokenRules(body.toString("utf8"), { ...rules, version });
 }
 
 const dialect: Dialect = {
@@ -107,6 +102,10 @@ const dialect: Dialect = {
       ...callBlock(0, id, name, JSON.stringify(args)),
       ...messageEnd("tool_use"),
     ]),
+  listing: {
+    path: "/v1/models",
+    body: (ids) => ({ data: ids.map((id) => ({ type: "model", id, display_name: id })), has_more: false }),
+  },
   refusals: {
     notFound: (url) => refuse(404, "not_found_error", `no ${url} here`),
     wrongKey: () => refuse(401, "authentication_error", "invalid x-api-key"),
@@ -128,5 +127,5 @@ export function refuse(
   message: string,
   headers: Record<string, string> = {},
 ): ServerScript {
-  return jsonRefusal(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers);
+  return jsonAnswer(status, { type: "error", error: { type, message }, request_id: "req_1" }, headers);
 }

@@ -3,26 +3,25 @@ import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { bedrockBrokenRules } from "./bedrockRules.js";
 import { type KnownKeys, signatureProblem } from "./bedrockSignature.js";
 import {
-  type ReceivedRequest,
-  type ScriptedServer,
-  type ServerScript,
-  startScriptedServer,
-} from "./scriptedServer.js";
+  bearerIn,
+  type Dialect,
+  jsonAnswer,
+  type ModelServer,
+  type ServerLimits,
+  startModelServer,
+} from "./modelServer.js";
+import type { ReceivedRequest, ServerScript } from "./scriptedServer.js";
 
 /** One event of a stream: its name, and what it says. */
 export type ConverseEvent = { event: string; says: Record<string, unknown> };
 
-/** How strict the server is beyond the rules of a body. */
-export type BedrockServerSwitches = {
-  /** The only key it takes; or the keys that sign. */
-  apiKey?: string;
+/** How strict the server is. */
+export type BedrockServerOptions = Omit<ServerLimits, "models"> & {
+  /** The keys that sign. */
   keys?: KnownKeys;
-  /** How many tokens fit, four bytes each. */
-  window?: number;
 };
 
-/** A server of Converse for tests: it keeps every byte it is sent and refuses what AWS would refuse. */
-export type BedrockServer = ScriptedServer & { baseUrl: string };
+export type BedrockServer = ModelServer;
 
 const codec = new EventStreamCodec(
   (bytes) => (typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8")),
@@ -113,43 +112,51 @@ export function streaming(events: readonly ConverseEvent[]): ServerScript {
   return { headers: STREAM, body: converseStream(events) };
 }
 
-/** Starts one on a free port of this machine. */
-export async function startBedrockServer(switches: BedrockServerSwitches = {}): Promise<BedrockServer> {
-  const hello = streaming([begins, ...texts(0, "Hello"), ...ends("end_turn")]);
-  const server = await startScriptedServer(hello, (request) => refusal(request, switches));
-  return Object.assign(server, { baseUrl: server.origin });
+const PATH = /^\/model\/([^/]+)\/(converse|converse-stream)$/;
+
+/** A server of Converse for tests. Its base URL has no path. */
+export function startBedrockServer(options: BedrockServerOptions = {}): Promise<ModelServer> {
+  return startModelServer(dialect, options, (request) => judge(request, options));
 }
 
-function refusal(
-  request: ReceivedRequest,
-  { apiKey, keys, window }: BedrockServerSwitches,
-): ServerScript | null {
-  const { url, headers, body } = request;
-  const [, id = "", operation = ""] = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(url) ?? [];
-  if (operation === "") return refuse(404, "UnknownOperationException", `no ${url} here`);
-  if (apiKey !== undefined && headers.authorization !== `Bearer ${apiKey}`)
-    return refuse(
-      403,
-      "AccessDeniedException",
-      "Authentication failed: Please make sure your API Key is valid.",
-    );
+function judge(request: ReceivedRequest, { keys }: BedrockServerOptions): string[] | ServerScript {
+  const [, id = "", operation = ""] = PATH.exec(request.url) ?? [];
   const problem = keys ? signatureProblem(request, keys) : null;
   if (problem) return refuse(403, problem, "The security token included in the request is invalid.");
-  const text = body.toString("utf8");
-  if (window !== undefined && Math.ceil(body.length / 4) > window)
-    return refuse(400, "ValidationException", "Input is too long for requested model.");
-  const broken = bedrockBrokenRules(decodeURIComponent(id), operation, text);
-  return broken.length > 0 ? refuse(400, "ValidationException", broken.join("; ")) : forged(text);
+  const text = request.body.toString("utf8");
+  return [...bedrockBrokenRules(decodeURIComponent(id), operation, text), ...forged(text)];
 }
 
+const dialect: Dialect = {
+  basePath: "",
+  serves: (url) => PATH.test(url),
+  keyIn: bearerIn,
+  headers: STREAM,
+  begin: (parts) => converseStream([begins, ...texts(0, ...parts).slice(0, -1)]),
+  end: () => converseStream([...texts(0), ...ends("end_turn")]),
+  call: ({ id, name, args }) =>
+    converseStream([begins, ...called(0, id, name, JSON.stringify(args)), ...ends("tool_use")]),
+  refusals: {
+    notFound: (url) => refuse(404, "UnknownOperationException", `no ${url} here`),
+    wrongKey: () =>
+      refuse(403, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid."),
+    rateLimit: (seconds) =>
+      refuse(429, "ThrottlingException", "Too many requests, please wait before trying again.", {
+        "retry-after": String(seconds),
+      }),
+    overflow: () => refuse(400, "ValidationException", "Input is too long for requested model."),
+    overload: () => refuse(503, "ServiceUnavailableException", "The service is temporarily unavailable."),
+    invalid: (words) => refuse(400, "ValidationException", words),
+  },
+};
+
 /** A server knows its own signatures. */
-function forged(body: string): ServerScript | null {
+function forged(body: string): string[] {
   const found = body.matchAll(/"reasoningText":\{"text":("(?:[^"\\]|\\.)*"),"signature":"([^"]*)"/g);
   for (const [, text = '""', signature] of found) {
-    if (signedBy(JSON.parse(text)) !== signature)
-      return refuse(400, "ValidationException", "Invalid `signature` in `thinking` block");
+    if (signedBy(JSON.parse(text)) !== signature) return ["Invalid `signature` in `thinking` block"];
   }
-  return null;
+  return [];
 }
 
 /** An error as AWS words it. */
@@ -159,9 +166,6 @@ export function refuse(
   message: string,
   headers: Record<string, string> = {},
 ): ServerScript {
-  const told = {
-    "content-type": "application/json",
-    "x-amzn-errortype": `${type}:http://internal.amazon.com/`,
-  };
-  return { status, headers: { ...told, ...headers }, body: JSON.stringify({ message }) };
+  const told = { "x-amzn-errortype": `${type}:http://internal.amazon.com/`, ...headers };
+  return jsonAnswer(status, { message }, told);
 }

@@ -2,7 +2,7 @@ import { brokenRules, type RuleSwitches } from "./chatCompletionsRules.js";
 import {
   bearerIn,
   type Dialect,
-  jsonRefusal,
+  jsonAnswer,
   type ModelServer,
   type ServerLimits,
   startModelServer,
@@ -38,6 +38,15 @@ export function startChatCompletionsServer(options: ChatCompletionsServerOptions
   return startModelServer(dialect, options, ({ body }) => brokenRules(body.toString("utf8"), options));
 }
 
+/** How OpenAI, and whoever imitates it, tells which models there are. */
+export const OPENAI_LISTING = {
+  path: "/v1/models",
+  body: (ids: readonly string[]) => ({
+    object: "list",
+    data: ids.map((id) => ({ id, object: "model", created: 0, owned_by: "tests" })),
+  }),
+};
+
 const dialect: Dialect = {
   basePath: "/v1",
   serves: (url) => url === "/v1/chat/completions",
@@ -52,6 +61,7 @@ const dialect: Dialect = {
     const calls = [{ index: 0, id, type: "function", function: called }];
     return eventStream([chunk({ role: "assistant", tool_calls: calls }), chunk({}, "tool_calls"), COUNTED]);
   },
+  listing: OPENAI_LISTING,
   refusals: {
     notFound: (url) => refuse(404, "not_found", `no ${url} here`),
     wrongKey: () => refuse(401, "invalid_api_key", "Incorrect API key provided."),
@@ -85,5 +95,5 @@ function refuse(
   message: string,
   headers: Record<string, string> = {},
 ): ServerScript {
-  return jsonRefusal(status, { error: { message, type: "invalid_request_error", code } }, headers);
+  return jsonAnswer(status, { error: { message, type: "invalid_request_error", code } }, headers);
 }

@@ -51,6 +51,12 @@ const dialect: Dialect = {
   end: () => geminiStream([geminiChunk([], "STOP", COUNTED)]),
   call: ({ id, name, args }) =>
     geminiStream([geminiChunk([{ functionCall: { id, name, args } }]), geminiChunk([], "STOP", COUNTED)]),
+  listing: {
+    path: "/v1beta/models",
+    body: (ids) => ({
+      models: ids.map((id) => ({ name: `models/${id}`, supportedGenerationMethods: ["generateContent"] })),
+    }),
+  },
   refusals: {
     notFound: (url) => refuse(404, "NOT_FOUND", `${url} is not found for API version v1beta`),
     wrongKey: () =>

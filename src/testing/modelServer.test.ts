@@ -6,6 +6,7 @@ import {
   type ModelServer,
   type ServerLimits,
   startAnthropicServer,
+  startBedrockServer,
   startChatCompletionsServer,
   startGeminiServer,
   startOpenaiResponsesServer,
@@ -16,6 +17,7 @@ const SERVERS: readonly [Api, string, (limits?: ServerLimits) => Promise<ModelSe
   ["openai-chat", "gpt-4.1", startChatCompletionsServer],
   ["openai-responses", "gpt-4.1", startOpenaiResponsesServer],
   ["gemini", "gemini-2.5-flash", startGeminiServer],
+  ["bedrock", "anthropic.claude-opus-5", startBedrockServer],
 ];
 const TEXT = "Grüße aus dem Testlabor 🎈";
 const TOOLS = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
@@ -103,10 +105,26 @@ describe.each(SERVERS)("a strict %s server", (api, id, start) => {
       headers: { "anthropic-version": "2023-06-01" },
     });
     expect(refused.status).toBe(400);
-    expect(await refused.json()).toMatchObject({ error: { message: expect.any(String) } });
+    // AWS tells the message alone; what kind of error it is stands in a header.
+    const told: { message?: string; error?: { message: string } } = await refused.json();
+    expect(told.error?.message ?? told.message).toMatch(/\w/);
     const nowhere = await fetch(`${server.origin}/elsewhere`, { method: "POST", body: "{}" });
     expect(nowhere.status).toBe(404);
     expect(AssistantMessage.textContent((await ask()).message)).toBe(TEXT);
+  });
+
+  test("tells which models it has, where the API tells that, and keeps no trace of it", async () => {
+    const listing = await start({ models: ["one-model"] });
+    try {
+      const versioned = listing.baseUrl === listing.origin ? `${listing.origin}/v1` : listing.baseUrl;
+      const [told, silent] = [await fetch(`${versioned}/models`), await fetch(`${server.origin}/v1/models`)];
+      expect(silent.status).toBe(404);
+      if (api === "bedrock") expect(told.status).toBe(404);
+      else expect(JSON.stringify(await told.json())).toContain("one-model");
+      expect(listing.requests).toEqual([]);
+    } finally {
+      await listing.close();
+    }
   });
 
   test("takes one key, and no more than its window", async () => {

@@ -31,6 +31,8 @@ export type ServerLimits = {
   apiKey?: string;
   /** How many tokens fit, four bytes each. */
   window?: number;
+  /** The models it lists to whoever asks which there are; nobody is told when not given. */
+  models?: readonly string[];
 };
 
 /** A model's server for tests: it keeps every byte it is sent, and refuses what its API would refuse. */
@@ -47,10 +49,14 @@ export type Dialect = {
   basePath: string;
   serves(url: string): boolean;
   keyIn(headers: IncomingHttpHeaders): unknown;
+  /** Of an answer that streams. */
+  headers?: Record<string, string>;
   /** A stream up to the end of its text, and what follows then. */
-  begin(pieces: readonly string[]): string;
-  end(text: string): string;
-  call(call: { id: string; name: string; args: Record<string, unknown> }): string;
+  begin(pieces: readonly string[]): string | Uint8Array;
+  end(text: string): string | Uint8Array;
+  call(call: { id: string; name: string; args: Record<string, unknown> }): string | Uint8Array;
+  /** Where it lists its models, and how; for those that do. */
+  listing?: { path: string; body(ids: readonly string[]): unknown };
   refusals: {
     notFound(url: string): ServerScript;
     wrongKey(): ServerScript;
@@ -64,22 +70,27 @@ export type Dialect = {
 const HELLO: Behaviour = { do: "say", text: "Hello" };
 const USUAL_WINDOW = 8192;
 
-/** Starts one on a free port of this machine. `brokenRules` says in words what is wrong with a request. */
+/** Starts one on a free port of this machine. `judge` says what is wrong with a request, or how to refuse it. */
 export async function startModelServer(
   dialect: Dialect,
-  { apiKey, window }: ServerLimits,
-  brokenRules: (request: ReceivedRequest) => string[],
+  { apiKey, window, models }: ServerLimits,
+  judge: (request: ReceivedRequest) => string[] | ServerScript,
 ): Promise<ModelServer> {
   const { refusals } = dialect;
-  const server = await startScriptedServer(scriptOf(HELLO, dialect), (request) => {
+  const listing = models && dialect.listing;
+  const aside = (url: string): ServerScript | null =>
+    listing && url.split("?")[0] === listing.path ? jsonAnswer(200, listing.body(models)) : null;
+  const refusal = (request: ReceivedRequest): ServerScript | null => {
     const { url, headers, body } = request;
     if (!dialect.serves(url)) return refusals.notFound(url);
     if (apiKey !== undefined && dialect.keyIn(headers) !== apiKey) return refusals.wrongKey();
     const tokens = Math.ceil(body.length / 4);
     if (window !== undefined && tokens > window) return refusals.overflow(tokens, window);
-    const broken = brokenRules(request);
+    const broken = judge(request);
+    if (!Array.isArray(broken)) return broken;
     return broken.length > 0 ? refusals.invalid(broken.join("; ")) : null;
-  });
+  };
+  const server = await startScriptedServer(scriptOf(HELLO, dialect), refusal, aside);
   return Object.assign(server, {
     baseUrl: `${server.origin}${dialect.basePath}`,
     next(...behaviours: Behaviour[]) {
@@ -89,25 +100,30 @@ export async function startModelServer(
 }
 
 function scriptOf(behaviour: Behaviour, dialect: Dialect): ServerScript {
+  const { refusals } = dialect;
+  const streaming = (...bytes: (string | Uint8Array)[]): ServerScript => {
+    const body = Buffer.concat(bytes.map((some) => Buffer.from(some)));
+    return dialect.headers ? { body, headers: dialect.headers } : { body };
+  };
+  const begun = (text: string): ServerScript => streaming(dialect.begin(inPieces(text)));
   switch (behaviour.do) {
     case "say":
-      return { body: dialect.begin(inPieces(behaviour.text)) + dialect.end(behaviour.text) };
+      return streaming(dialect.begin(inPieces(behaviour.text)), dialect.end(behaviour.text));
     case "call": {
       const { name, args = {}, id = "call_1" } = behaviour;
-      return { body: dialect.call({ id, name, args }) };
+      return streaming(dialect.call({ id, name, args }));
     }
     case "stall":
-      return behaviour.text === undefined
-        ? { body: "", mute: true }
-        : { body: dialect.begin(inPieces(behaviour.text)), ending: "silence" };
+      if (behaviour.text === undefined) return { body: "", mute: true };
+      return { ...begun(behaviour.text), ending: "silence" };
     case "cut":
-      return { body: dialect.begin(inPieces(behaviour.text)), ending: "reset" };
+      return { ...begun(behaviour.text), ending: "reset" };
     case "rate-limit":
-      return dialect.refusals.rateLimit(behaviour.retryAfterS ?? 1);
+      return refusals.rateLimit(behaviour.retryAfterS ?? 1);
     case "overflow":
-      return dialect.refusals.overflow(USUAL_WINDOW + 1, USUAL_WINDOW);
+      return refusals.overflow(USUAL_WINDOW + 1, USUAL_WINDOW);
     case "overload":
-      return dialect.refusals.overload();
+      return refusals.overload();
     case "send":
       return behaviour.script;
   }
@@ -118,8 +134,8 @@ export function inPieces(text: string): string[] {
   return text.match(/.{1,7}/gsu) ?? [];
 }
 
-/** A refusal: a status and a body of JSON. */
-export function jsonRefusal(
+/** A status and a body of JSON. */
+export function jsonAnswer(
   status: number,
   body: unknown,
   headers: Record<string, string> = {},

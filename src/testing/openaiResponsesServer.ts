@@ -1,9 +1,10 @@
 import { brokenRules, type ResponsesRuleSwitches } from "./openaiResponsesRules.js";
+import { OPENAI_LISTING } from "./chatCompletionsServer.js";
 import {
   bearerIn,
   type Dialect,
   inPieces,
-  jsonRefusal,
+  jsonAnswer,
   type ModelServer,
   type ServerLimits,
   startModelServer,
@@ -166,7 +167,7 @@ function refusal(
   code: string | null,
   headers: Record<string, string> = {},
 ): ServerScript {
-  return jsonRefusal(status, { error: { message, type, param: null, code } }, headers);
+  return jsonAnswer(status, { error: { message, type, param: null, code } }, headers);
 }
 
 const said = (text: string): Item => ({
@@ -202,6 +203,7 @@ const dialect: Dialect = {
     const called = { call_id: id, name, arguments: JSON.stringify(args), status: "completed" };
     return responseStream(eventsOf([{ type: "function_call", id: "fc_1", ...called }]));
   },
+  listing: OPENAI_LISTING,
   refusals: {
     notFound: (url) => refusal(404, `no ${url} here`, "invalid_request_error", "not_found"),
     wrongKey: () => REFUSALS.wrongKey,

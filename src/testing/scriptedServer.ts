@@ -45,10 +45,8 @@ export async function startScriptedServer(
   const upcoming: ServerScript[] = [];
   const started = { origin: "", requests, script, upcoming, hangUps: 0, close: async () => {} };
   const server = createServer(async (request, response) => {
-    // Which models there are, it does not say.
-    if (request.method === "GET") return void response.writeHead(404).end();
-    const found = request.method === "GET" ? aside(request.url ?? "") : null;
-    if (found) return answer(response, found);
+    // Which models there are it says, if at all, without a word about who asked.
+    if (request.method === "GET") return answer(response, aside(request.url ?? "") ?? NOT_FOUND);
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(Buffer.from(piece));
     const received = { url: request.url ?? "", headers: request.headers, body: Buffer.concat(pieces) };
@@ -69,6 +67,8 @@ export async function startScriptedServer(
     });
   return started;
 }
+
+const NOT_FOUND: ServerScript = { status: 404, body: "" };
 
 async function answer(response: ServerResponse, script: ServerScript): Promise<void> {
   if (script.mute) return;
