@@ -3,6 +3,7 @@ import {
   BranchSummaryMessage,
   CompactionSummaryMessage,
   CustomMessage,
+  ERASED_SENDER,
   HostMessage,
   type LeftOut,
   type MessageRow,
@@ -83,6 +84,7 @@ export function sessionOf(input: ContextInput): Session {
     const frozen = frozenOf(entry);
     const turn = personTurn(row, frozen, frozen?.label ?? nameOf(row), input);
     const thread = threadContext(row, input.chat.thread_context_role);
+    if (row.metadata.thread_context_erased === true) leaveOut(row.id, "its thread context is erased");
     return [
       ...(thread ? [piece(thread.message, thread.sources, "thread_context")] : []),
       { ...piece(turn, [messageSource(row)]), isTurn: true },
@@ -130,7 +132,7 @@ export function sessionOf(input: ContextInput): Session {
 
   function isDeleted(row: MessageRow): boolean {
     if (row.deleted_at === null) return false;
-    leaveOut(row.id, "deleted");
+    leaveOut(row.id, row.sender === ERASED_SENDER ? "erased" : "deleted");
     return true;
   }
 

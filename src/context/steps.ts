@@ -24,8 +24,8 @@ export type Step =
  * A store gives the path so already; a path from the root is cut here.
  */
 export function windowOf(path: readonly PathEntry[]): readonly PathEntry[] {
-  if (path[0]?.kind === "compaction") return path;
-  const newest = path.findLastIndex((entry) => entry.kind === "compaction");
+  if (path[0] && isSummary(path[0])) return path;
+  const newest = path.findLastIndex(isSummary);
   const compaction = path[newest];
   if (!compaction) return path;
   const kept = path.findIndex((entry) => entry.id === compaction.data.first_kept);
@@ -54,9 +54,10 @@ function stepOf(entry: PathEntry, index: number): Step | null {
     case "edit":
       return entry.message ? { type: "edit", row: entry.message, entry } : gone(entry);
     case "compaction":
+      if (isErased(entry)) return erased(entry);
       return index === 0 ? { type: "compaction", entry } : covered(entry);
     case "branch_summary":
-      return { type: "branch_summary", entry };
+      return isErased(entry) ? erased(entry) : { type: "branch_summary", entry };
     case "custom":
       return { type: "custom", entry };
     case "model_change":
@@ -103,6 +104,19 @@ function isOneAnswer(last: MessageRow | undefined, next: MessageRow | undefined)
 
 function gone(entry: PathEntry): Step {
   return { type: "void", id: entry.id, reason: "its message is gone" };
+}
+
+/** A compaction that is read. One whose summary is erased stands for nothing: what it covered is read itself again. */
+function isSummary(entry: PathEntry): boolean {
+  return entry.kind === "compaction" && !isErased(entry);
+}
+
+function isErased({ data }: PathEntry): boolean {
+  return data.erased !== undefined;
+}
+
+function erased(entry: PathEntry): Step {
+  return { type: "void", id: entry.id, reason: "its summary is erased" };
 }
 
 function covered(entry: PathEntry): Step {

@@ -1,5 +1,5 @@
 import { type Chat, clip, type MessageRow } from "../message/index.js";
-import type { Claim, Expectation, Fact, Spending } from "../store/store.js";
+import type { Claim, Entry, Expectation, Fact, Spending } from "../store/store.js";
 import { includes } from "./admission.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import { tokensOf } from "./budget.js";
@@ -9,8 +9,8 @@ import type { Hall } from "./hall.js";
 import { expectCommitted, isOvertaken } from "./lease.js";
 import { previewContext } from "./preview.js";
 import { newRow } from "./rows.js";
-import { saidMeanwhile, take } from "./take.js";
-import { threadIn, threadOf } from "./turnLane.js";
+import { type BranchPlace, freshBranch, goOnFrom } from "./treeMoves.js";
+import { threadOf } from "./turnLane.js";
 import { outcomeFact } from "./turnState.js";
 import { type CommandPiece, isAnswer, waitingPieces } from "./waiting.js";
 
@@ -64,14 +64,15 @@ async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<
     case "stop":
       return { says: "Nothing is running." };
     case "reset":
-      return freshBranch(
-        hall,
-        place,
-        message,
-        "A fresh start: nothing said so far will be read again. It stays in the chat.",
-      );
+      return {
+        says: "A fresh start: nothing said so far will be read again. It stays in the chat.",
+        ...(await freshBranch(hall, branchOf(place, message))),
+      };
     case "done":
-      return freshBranch(hall, place, message, "Goodbye. The next message starts a fresh conversation.");
+      return {
+        says: "Goodbye. The next message starts a fresh conversation.",
+        ...(await freshBranch(hall, branchOf(place, message))),
+      };
     case "todos":
       return { says: await todos(hall, chat, claim) };
     case "context":
@@ -81,7 +82,7 @@ async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<
     case "model":
       return changeModel(hall, chat, command.name);
     case "fork":
-      return fork(hall, chat, claim, message);
+      return fork(hall, place, message);
     case "shell":
       return shell(hall, place, message, command.command);
   }
@@ -92,60 +93,6 @@ export function mayCommand(chat: Chat, message: MessageRow, command: Command): b
   const { sender } = message;
   if (!includes(chat.read, sender) || !includes(chat.allow, sender)) return false;
   return command.type !== "shell" || includes(chat.shell_allow, sender);
-}
-
-/** Nothing is deleted: the head moves to where nothing was said yet, behind what the operator wants always read. */
-async function freshBranch(
-  hall: Hall,
-  { chat, claim }: Place,
-  message: MessageRow,
-  says: string,
-): Promise<Effect> {
-  const threadId = threadOf(claim.lane);
-  const head = await hall.store.read.head(chat.jid, threadId);
-  const kept = await standingRows(hall, chat, threadId);
-  const taking = await take(hall, { chat, threadId, head: null, turnId: null }, kept);
-  const at = iso(hall.clock.now());
-  const moved: Fact[] = [
-    ...(await leaveBehind(hall, chat, claim, message)),
-    { type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: null, reason: "reset", at },
-    ...taking.facts,
-  ];
-  return {
-    says,
-    facts: moved,
-    expect: [{ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head }],
-  };
-}
-
-/** What the operator wants read in this thread whatever happens: not what was refused, nor what waits for its own turn. */
-async function standingRows(hall: Hall, chat: Chat, threadId: string): Promise<MessageRow[]> {
-  const rows = await hall.store.read.messages({
-    chat_jid: chat.jid,
-    after_seq: 0,
-    before_seq: null,
-    limit: hall.limits.window,
-    message_type: "system",
-    sender: null,
-  });
-  const here = rows.filter((row) => row.deleted_at === null && threadIn(chat, row.metadata) === threadId);
-  const outcomes = await Promise.all(here.map(({ id }) => hall.store.read.inbound(chat.jid, id)));
-  return here.filter((_, index) => {
-    const outcome = outcomes[index]?.outcome;
-    return outcome !== "ignored" && outcome !== "pending";
-  });
-}
-
-/**
- * What was said before the command and is on no branch yet belongs to the one that is left: otherwise the next turn
- * would read it on the new one.
- */
-async function leaveBehind(hall: Hall, chat: Chat, claim: Claim, command: MessageRow): Promise<Fact[]> {
-  const threadId = threadOf(claim.lane);
-  const head = await hall.store.read.head(chat.jid, threadId);
-  const rows = await saidMeanwhile(hall, chat.jid, threadId, claim.lane);
-  const before = rows.filter((row) => row.seq < command.seq && row.message_type !== "system");
-  return (await take(hall, { chat, threadId, head, turnId: null }, before)).facts;
 }
 
 async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<string> {
@@ -217,23 +164,35 @@ async function changeModel(hall: Hall, chat: Chat, name: string | null): Promise
 }
 
 /** Go on from the message this one replies to; the branch that is left stays. */
-async function fork(hall: Hall, chat: Chat, claim: Claim, message: MessageRow): Promise<Effect> {
-  const threadId = threadOf(claim.lane);
-  const head = await hall.store.read.head(chat.jid, threadId);
+async function fork(hall: Hall, place: Place, message: MessageRow): Promise<Effect> {
+  const { chat, claim } = place;
   const target = await repliedTo(hall, chat, message);
   if (!target) return { says: "Reply `fork` to the message to go on from." };
-  const path = head === null ? [] : await hall.store.read.path(chat.jid, head, hall.limits.window);
-  const entry = path.findLast(({ message_id }) => message_id === target.id);
-  if (!entry) return { says: "That message is not part of the conversation the assistant reads now." };
-  const at = iso(hall.clock.now());
+  const entry = await entryInThread(hall, chat, threadOf(claim.lane), target.id);
+  if (!entry) return { says: "That message is not part of the conversation the assistant reads here." };
   return {
     says: "The conversation goes on from there. What came after it stays in the chat, on a branch of its own.",
-    facts: [
-      ...(await leaveBehind(hall, chat, claim, message)),
-      { type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: entry.id, reason: "fork", at },
-    ],
-    expect: [{ type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: head }],
+    ...(await goOnFrom(hall, branchOf(place, message), entry.id, "fork")),
   };
+}
+
+/** The newest place of a message in this thread: on the branch that is read now, else on any other. */
+async function entryInThread(
+  hall: Hall,
+  chat: Chat,
+  threadId: string,
+  messageId: string,
+): Promise<Entry | null> {
+  const { read } = hall.store;
+  const head = await read.head(chat.jid, threadId);
+  const path = head === null ? [] : await read.path(chat.jid, head, hall.limits.window);
+  const here = path.findLast(({ kind, message_id }) => kind === "message" && message_id === messageId);
+  const found = here ?? (await read.entryOf(chat.jid, messageId));
+  return found?.thread_id === threadId ? found : null;
+}
+
+function branchOf({ chat, claim }: Place, { seq }: MessageRow): BranchPlace {
+  return { chat, threadId: threadOf(claim.lane), before: seq };
 }
 
 async function repliedTo(hall: Hall, chat: Chat, { metadata }: MessageRow): Promise<MessageRow | null> {
@@ -283,7 +242,12 @@ async function shell(
     content: ran.output,
     timestamp: iso(hall.clock.now()),
     message_type: "tool_result",
-    metadata: { command, exit_code: ran.exit_code, ...(ran.note === "" ? {} : { note: ran.note }) },
+    metadata: {
+      command,
+      answers: message.id,
+      exit_code: ran.exit_code,
+      ...(ran.note === "" ? {} : { note: ran.note }),
+    },
     untaken: true,
     thread_id: threadOf(claim.lane),
   });

@@ -26,6 +26,7 @@ import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
 import { moveDelivery } from "./desk.js";
+import { type ErasureResult, eraseSender } from "./erasure.js";
 import { EventHub } from "./events.js";
 import {
   agentLimits,
@@ -60,6 +61,17 @@ import {
 import { type PreviewResult, previewContext } from "./preview.js";
 import { callOf, requestBytes } from "./receipts.js";
 import { newRow } from "./rows.js";
+import {
+  compactChat,
+  type ForkAsk,
+  forkChat,
+  labelEntry,
+  type Moved,
+  moveHead,
+  readTree,
+  type Summary,
+  type Tree,
+} from "./tree.js";
 import { turnLane } from "./turnLane.js";
 import { Turns } from "./turns.js";
 import { type UsageQuery, usageOf } from "./usage.js";
@@ -294,6 +306,11 @@ export class Gateway {
     return removePerson(this.hall, id);
   }
 
+  /** Erase a person: a sender id, with all others of the same person, or `person:<id>`. Nothing brings it back. */
+  eraseSender(whom: string): Promise<ErasureResult> {
+    return eraseSender(this.hall, whom);
+  }
+
   /** A host message: for people, never for a model. Null when there is no such chat. */
   async postHost(jid: string, content: string): Promise<MessageRow | null> {
     const chat = await this.hall.chats.byJid(jid);
@@ -358,6 +375,31 @@ export class Gateway {
     return previewContext(this.hall, chat, unstoredMessage(this.hall, chat, parsed.data));
   }
 
+  /** The entries of a chat in the order they were made, and where a thread stands ("" is the main one). */
+  tree(query: Parameters<typeof readTree>[1]): Promise<Tree> {
+    return readTree(this.hall, query);
+  }
+
+  /** Go on from any message or entry; with a summary, of the branch that is left. */
+  fork(jid: string, ask: ForkAsk): Promise<Moved> {
+    return forkChat(this.hall, jid, ask);
+  }
+
+  /** Move a thread's head to any entry; null starts a fresh branch. Undoes a fork or a compaction too. */
+  moveHead(jid: string, to: Parameters<typeof moveHead>[2]): Promise<Moved> {
+    return moveHead(this.hall, jid, to);
+  }
+
+  /** Summarise what is old in a thread; waits for its running turn to end. */
+  compact(jid: string, threadId = ""): Promise<Summary> {
+    return compactChat(this.hall, jid, threadId);
+  }
+
+  /** Name an entry, so that it is found again. */
+  labelEntry(jid: string, named: Parameters<typeof labelEntry>[2]): Promise<Moved> {
+    return labelEntry(this.hall, jid, named);
+  }
+
   outcome(jid: string, messageId: string): Promise<Outcome | null> {
     return outcomeOf(this.hall, jid, messageId);
   }
@@ -385,7 +427,8 @@ export class Gateway {
   /** The exact bytes of a call's request. `erased` when some of them are gone for good. */
   async request(id: string): Promise<Uint8Array | "erased" | null> {
     const stored = await this.read.request(id);
-    return stored && (requestBytes(stored) ?? "erased");
+    if (!stored) return null;
+    return (await this.read.call(id))?.redacted ? "erased" : (requestBytes(stored) ?? "erased");
   }
 
   /** A model, or a container, by the name a chat would give. */

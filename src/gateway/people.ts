@@ -67,25 +67,33 @@ export async function removePerson(hall: Hall, id: string): Promise<boolean> {
     const person = await personById(hall, id);
     if (!person) return false;
     const removed: Fact = { type: "person_removed", id };
-    if (await strikeOut(hall, id, [{ type: "person", id, was: person }], [removed])) break;
+    const unchanged: Expectation = { type: "person", id, was: person };
+    if (await strikeOut(hall, [personRef({ id })], [unchanged], [removed])) break;
   }
   // A chat may have come to name them just before they were removed; none can after that.
-  while (!(await strikeOut(hall, id, [], [])));
+  while (!(await strikeOut(hall, [personRef({ id })], [], [])));
   hall.chats.forget();
   return true;
 }
 
-/** Take a person out of the chats that name them, together with these facts; false when something changed meanwhile. */
-async function strikeOut(hall: Hall, id: string, expect: Expectation[], facts: Fact[]): Promise<boolean> {
-  const ref = personRef({ id });
+/**
+ * Take somebody out of the chats that name them in one of these ways, together with these facts; false when something
+ * changed meanwhile.
+ */
+export async function strikeOut(
+  hall: Hall,
+  refs: readonly string[],
+  expect: Expectation[],
+  facts: Fact[],
+): Promise<boolean> {
   const naming = (await hall.store.read.chats()).filter((chat) =>
-    listsOf(chat).some((list) => list.includes(ref)),
+    listsOf(chat).some((list) => list !== "*" && list.some((entry) => refs.includes(entry))),
   );
   if (naming.length === 0 && facts.length === 0) return true;
   const at = iso(hall.clock.now());
   const result = await hall.store.commit({
     expect: [...expect, ...naming.map((chat): Expectation => ({ type: "chat_unchanged", chat }))],
-    facts: [...facts, ...naming.map((chat): Fact => ({ type: "chat", chat: without(chat, ref), at }))],
+    facts: [...facts, ...naming.map((chat): Fact => ({ type: "chat", chat: without(chat, refs), at }))],
   });
   return result.status === "committed";
 }
@@ -94,8 +102,8 @@ function listsOf({ allow, read, shell_allow }: Chat): Chat["allow"][] {
   return [allow, read, shell_allow];
 }
 
-function without(chat: Chat, ref: string): Chat {
-  const left = (list: readonly string[]): string[] => list.filter((entry) => entry !== ref);
+function without(chat: Chat, refs: readonly string[]): Chat {
+  const left = (list: readonly string[]): string[] => list.filter((entry) => !refs.includes(entry));
   const { allow, read, shell_allow } = chat;
   return {
     ...chat,

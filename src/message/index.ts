@@ -2,6 +2,7 @@ export * from "./audience.js";
 export * from "./chat.js";
 export * from "./content.js";
 export * from "./delivery.js";
+export * from "./erasure.js";
 export * from "./event.js";
 export * from "./id.js";
 export * from "./ingest.js";

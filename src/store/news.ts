@@ -37,6 +37,8 @@ export function kindsIn(facts: readonly Fact[]): WorkKind[] {
   for (const fact of facts) {
     const work = workIn(fact);
     if (work) kinds.add(work.kind);
+    // Lanes whose holders lose them are free at once.
+    if (fact.type === "senders_erased") kinds.add("turn");
   }
   return [...kinds];
 }

@@ -7,6 +7,7 @@ import type {
   Chat,
   Delivery,
   DeliveryState,
+  Erasure,
   LeftOut,
   LoggedEvent,
   MessageRow,
@@ -188,17 +189,6 @@ export type Erasing = {
   accounts: string[];
   at: string;
 };
-/** What an erasure found, and whether its traces are gone from the disk as far as the store can see to that. */
-export type Erasure = {
-  id: string;
-  at: string;
-  messages: number;
-  attachments: number;
-  receipts: number;
-  summaries: number;
-  scrubbed: boolean;
-};
-
 /** What a message is, decided when it came in, and what became of it. */
 export type Inbound = {
   chat_jid: string;

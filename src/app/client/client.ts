@@ -5,6 +5,7 @@ import type {
   ChatPatch,
   Delivery,
   DeliveryState,
+  Erasure,
   IngestAnswer,
   InjectBody,
   MessageRow,
@@ -80,6 +81,8 @@ export function createClient(options: ClientOptions = {}) {
     addPerson: (person: { id?: string; name: string; senders?: string[] }) =>
       json<Person>("POST", "/v1/people", { body: person }),
     changePerson: (id: string, patch: PersonPatch) => json<Person>("PATCH", aPerson(id), { body: patch }),
+    /** Erases a person: a sender id, with all others of the same person, or `person:<id>`. Nothing brings it back. */
+    eraseSender: (whom: string) => json<Erasure>("DELETE", `/v1/senders/${segment(whom)}`),
     removePerson: (id: string) => nothing("DELETE", aPerson(id)),
     /** The code of a new one-time link to the page, for this person as themselves. */
     personalLink: (id: string) => json<{ code: string }>("POST", aPerson(id, "/link")),

@@ -1,4 +1,4 @@
-import type { AttachmentRow, MessageRow } from "../../message/index.js";
+import type { AttachmentRow, Erasure, MessageRow } from "../../message/index.js";
 import {
   callsWith,
   ERASED,
@@ -10,7 +10,7 @@ import {
   withoutThreadContext,
 } from "../erased.js";
 import { revisedEvent } from "../events.js";
-import type { Erasing, Erasure } from "../store.js";
+import type { Erasing } from "../store.js";
 import type { Context } from "./apply.js";
 import type { CallRecord, Kept, Room } from "./state.js";
 

@@ -1,8 +1,15 @@
-import type { AttachmentRow, CallEnvelope, Chat, Delivery, MessageRow, Person } from "../../message/index.js";
+import type {
+  AttachmentRow,
+  CallEnvelope,
+  Chat,
+  Delivery,
+  Erasure,
+  MessageRow,
+  Person,
+} from "../../message/index.js";
 import type { NewEvent } from "../events.js";
 import type {
   Entry,
-  Erasure,
   Inbound,
   KnownAddress,
   Leftover,

@@ -7,9 +7,10 @@ import {
   type Chat,
   type Delivery,
   DeliveryState,
+  type Erasure,
   OUTCOMES,
 } from "../../message/index.js";
-import type { Erasure, Inbound, KnownAddress, LoginCode, StoredRequest, Token, Turn } from "../store.js";
+import type { Inbound, KnownAddress, LoginCode, StoredRequest, Token, Turn } from "../store.js";
 import { bytesOrNull, number, oneOf, type Row, text, textOrNull } from "./columns.js";
 
 /** Rows that both databases hold alike, as values of the program. What does not fit is damage, and is said so. */

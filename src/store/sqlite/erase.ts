@@ -1,4 +1,4 @@
-import { ERASED_SENDER, type MessageRow } from "../../message/index.js";
+import { ERASED_SENDER, type Erasure, type MessageRow } from "../../message/index.js";
 import {
   callsWith,
   ERASED,
@@ -10,7 +10,7 @@ import {
 } from "../erased.js";
 import { revisedEvent } from "../events.js";
 import { bytesOrNull, number, text, textOrNull } from "../rows/columns.js";
-import type { Erasing, Erasure } from "../store.js";
+import type { Erasing } from "../store.js";
 import type { Prepare } from "./driver.js";
 import { log } from "./facts.js";
 import { BUCKET, CHAT_SPAN } from "./indexer.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { PersonResult } from "../../../gateway/index.js";
-import { NewPerson, Person, PersonPatch } from "../../../message/index.js";
+import type { ErasureResult, PersonResult } from "../../../gateway/index.js";
+import { Erasure, NewPerson, Person, PersonPatch } from "../../../message/index.js";
 import { listOf } from "../paging.js";
 import { invalid, Problem, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route } from "../route.js";
@@ -69,7 +69,26 @@ export const peopleRoutes: Route[] = [
       return ok({ code: await tokens.loginCode(person) }, 201);
     },
   }),
+  route({
+    method: "DELETE",
+    path: "/v1/senders/:id",
+    summary: "Erase a person: what they said, were called and attached. Nothing brings it back",
+    scope: "admin",
+    answers: { status: 200, schema: Erasure },
+    handle: async ({ gateway }, { params }) => erasureAnswer(await gateway.eraseSender(params.id ?? "")),
+  }),
 ];
+
+function erasureAnswer(result: ErasureResult): Answer {
+  switch (result.status) {
+    case "erased":
+      return ok(result.erasure);
+    case "unknown":
+      throw unknown("sender");
+    case "invalid":
+      throw invalid(result.errors);
+  }
+}
 
 function personAnswer(result: PersonResult, status: number): Answer {
   switch (result.status) {
