@@ -100,7 +100,18 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /reduce the length of the (messages|prompt|input)/i,
   /too many (input |prompt )?tokens(?! per)/i,
   /context the overflows/i,
+  /context window exceeds/i,
+  /but the configured context size is/i,
+  /exceed\w* (the )?(model'?s? )?token limit/i,
+  /(input|prompt) token count (of|is) \d+ (exceeds|but)/i,
+  /(prompt|input) (exceeds|is longer than|is greater than)( the)? max/i,
+  /(prompt|input) \([^)]*\) is longer than/i,
+  /tokens to keep from the initial prompt is greater than/i,
+  /range of input length should be/i,
+  /`inputs` (tokens \+|must have less than)/i,
 ];
+/** OpenAI says it with 429; but no wait makes a request smaller. */
+const MUST_SHRINK = /tokens must be reduced in order to run/i;
 const QUOTA =
   /insufficient[_ ](quota|balance|credits?|funds)|billing|exceeded your current quota|credit balance/i;
 /** Anthropic answers an account without money, or one that may spend no more, with 400. */
@@ -126,6 +137,7 @@ function isRedirect(status: number | null): boolean {
 function kindOf({ status, code, text }: Said): ErrorKind {
   if (OVERFLOW_CODE.test(code) || status === 413) return "overflow";
   if (QUOTA.test(code) || status === 402 || SPENT.test(text)) return "quota";
+  if (MUST_SHRINK.test(text)) return "overflow";
   if (status === 429) return QUOTA.test(text) ? "quota" : "rate_limit";
   if (OVERFLOW_TEXTS.some((pattern) => pattern.test(text))) return "overflow";
   if (status !== null && status >= 300) return kindOfStatus(status, code, text);
