@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { brokenRules } from "../testing/anthropicRules.js";
 import { histories } from "../testing/histories.js";
 import { schemaReader } from "../testing/vendorSchemas.js";
@@ -9,6 +9,8 @@ import { model } from "./model.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 30_000 : 900;
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const MODELS = [
   "claude-sonnet-4-5",

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { brokenRules, type GeminiRuleSwitches } from "../testing/geminiRules.js";
 import { histories } from "../testing/histories.js";
 import { schemaReader } from "../testing/vendorSchemas.js";
@@ -9,6 +9,8 @@ import { model } from "./model.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 10_500 : 600;
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const google = (id: string): Model => model({ api: "gemini", id, apiKey: "canary-key" });
 const MODELS: readonly { on: Model; rules: GeminiRuleSwitches }[] = [

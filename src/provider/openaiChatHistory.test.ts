@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { encode } from "./call.js";
 import { brokenRules, type RuleSwitches } from "../testing/chatCompletionsRules.js";
 import { histories } from "../testing/histories.js";
@@ -9,6 +9,8 @@ import { model } from "./model.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 30_000 : 900;
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const MODELS: readonly { on: Model; rules: RuleSwitches }[] = [
   { on: model({ api: "openai-chat", id: "gpt-4.1", apiKey: "canary-key" }), rules: {} },
