@@ -1,10 +1,9 @@
 import type { LeftOut, SystemPart } from "../message/index.js";
 import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
 import { inputSchema } from "./anthropicTools.js";
-import type { WireRole } from "./anthropicMessage.js";
 import { bedrockDecoder, bedrockWhole } from "./bedrockAnswer.js";
 import { frameReader } from "./bedrockFrames.js";
-import { hasSoundFormat, type Piece, spellBedrock } from "./bedrockMessage.js";
+import { bedrockSpell, hasSoundFormat } from "./bedrockMessage.js";
 import { type BedrockModel, bedrockModelOf, effortFields } from "./bedrockModel.js";
 import { bedrockTransport } from "./bedrockTransport.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
@@ -15,6 +14,7 @@ import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { leaveOut } from "./origin.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import { wireToolName } from "./toolCallId.js";
 
@@ -28,9 +28,10 @@ export const bedrock: Codec = {
 };
 
 /** Parameters, tools, system, messages: in the order models cache them, what changes most often last. */
-function encodeBedrock(model: Model, request: ModelRequest): EncodedRequest {
+function encodeBedrock(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
   const facts = bedrockModelOf(model.id);
-  const given = handoff(request.messages, targetOf(model, facts), request.origins);
+  const given = handoff(request.messages, targetOf(model, facts), request.origins, memory.fits);
   const { history, leftOut } = withOwnThinking(given.messages, facts);
   const { params, fitting } = paramsOf(
     request,
@@ -46,14 +47,12 @@ function encodeBedrock(model: Model, request: ModelRequest): EncodedRequest {
   writer.add("params", toJson(params).slice(1, -1), []);
   const renamedTools = writeTools(writer, tools, calls, marks.includes("tools"));
   writeSystem(writer, systemPieces(request.system, given), marks.includes("system"));
-  const pieces = spellBedrock(fitting, facts, model.quirks);
-  writeMessages(writer, pieces, model.quirks.assistantAfterTools, marks.includes("messages"));
+  const messages = spellHistory(fitting, bedrockSpell(facts, model.quirks), memory);
   const streams = facts.streamsTools || (tools.length === 0 && !calls);
   return {
     url: converseUrl(model, streams),
     headers: headersOf(model, streams),
-    body: writer.body(),
-    blocks: writer.blocks,
+    ...bodyOf(writer, messages, closing(messages.role, marks.includes("messages"))),
     leftOut: [...given.leftOut, ...leftOut],
     renamedTools,
   };
@@ -90,16 +89,27 @@ function withOwnThinking(
   facts: BedrockModel,
 ): { history: Fitted[]; leftOut: LeftOut[] } {
   const leftOut: LeftOut[] = [];
-  const heard = history.flatMap((one): Fitted[] => {
-    if (one.role !== "assistant") return [one];
-    const parts = one.parts.filter((part) => isHeard(part, facts));
-    if (parts.length === one.parts.length) return [one];
-    if (parts.length > 0) return [{ ...one, parts }];
-    leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
-    return [];
-  });
+  const heard: Fitted[] = [];
+  for (const one of history) {
+    const kept = one.role === "assistant" ? heardAnswer(one, facts) : one;
+    if (kept) heard.push(kept);
+    else leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
+  }
   const signed = signedThinking(heard);
   return { history: signed.history, leftOut: [...leftOut, ...signed.leftOut] };
+}
+
+/** The same of the same, so that what was spelled once is known again. An answer is fitted to one model. */
+const HEARD = new WeakMap<Assistant, Assistant>();
+
+function heardAnswer(one: Assistant, facts: BedrockModel): Assistant | null {
+  const known = HEARD.get(one);
+  if (known) return known;
+  const parts = one.parts.filter((part) => isHeard(part, facts));
+  if (parts.length === 0) return null;
+  const heard = parts.length === one.parts.length ? one : { ...one, parts };
+  HEARD.set(one, heard);
+  return heard;
 }
 
 /** A Claude's thinking without a signature may still become text. */
@@ -197,50 +207,13 @@ function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[], marked:
   writer.frame("]");
 }
 
-/** Models refuse a request without messages, one that begins with an answer, and one that ends with one. */
-const NOTHING_SAID = '{"role":"user","content":[{"text":"[Nothing has been said yet.]"}]}';
-const BEGINNING = '{"role":"user","content":[{"text":"[What was said before is not shown.]"}]},';
-const GO_ON = ',{"role":"user","content":[{"text":"[Nobody has said anything since. Go on.]"}]}';
-/** Some refuse any word beside the results of tools, and a second message of the user's after them. */
-const TOOLS_DONE = ']},{"role":"assistant","content":[{"text":"I have the results."}]},';
+/** Models refuse a request without messages, and one that ends with an answer. */
+const NOTHING_SAID = ',"messages":[{"role":"user","content":[{"text":"[Nothing has been said yet.]"}]}]}';
+const GO_ON = ']},{"role":"user","content":[{"text":"[Nobody has said anything since. Go on.]"}]}]}';
 
-/** What stands between two blocks is one frame, so that a request that only grew differs in its last frame alone. */
-function writeMessages(
-  writer: BlockWriter,
-  pieces: readonly Piece[],
-  resultsAlone: boolean,
-  marked: boolean,
-): void {
-  let before: Piece | null = null;
-  for (const piece of pieces) {
-    writer.frame(between(before, piece, resultsAlone));
-    writer.add(piece.from.kind, piece.text, piece.from.sources);
-    before = piece;
-  }
-  writer.frame(ending(before, marked));
-}
-
-function between(before: Piece | null, piece: Piece, resultsAlone: boolean): string {
-  if (before === null)
-    return `,"messages":[${piece.role === "assistant" ? BEGINNING : ""}${start(piece.role)}`;
-  if (before.role !== piece.role) return `]},${start(piece.role)}`;
-  const bridged = resultsAlone && before.isResult && !piece.isResult;
-  return bridged ? `${TOOLS_DONE}${start(piece.role)}` : ",";
-}
-
-/** The marker moves with the end, so it is no part of the block it stands on. */
-function ending(last: Piece | null, marked: boolean): string {
-  if (last === null) return `,"messages":[${NOTHING_SAID}]}`;
-  switch (last.role) {
-    case "assistant":
-      return `]}${GO_ON}]}`;
-    case "user":
-      return marked ? `,${CACHE_POINT}]}]}` : "]}]}";
-    case "system":
-      return "]}]}";
-  }
-}
-
-function start(role: WireRole): string {
-  return `{"role":"${role}","content":[`;
+/** What ends a body, by what stands last. The marker moves with the end, so it is no part of the block it stands on. */
+function closing(last: string, marked: boolean): string {
+  if (last === "") return NOTHING_SAID;
+  if (last === "assistant") return GO_ON;
+  return marked && last !== "system" ? `,${CACHE_POINT}]}]}` : "]}]}";
 }

@@ -4,10 +4,14 @@ import type { Quirks } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
 import { quote, toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
+import type { Spell } from "./spelling.js";
 import { HANDOFF_LABEL, type Origin, type ThinkingContent } from "../message/index.js";
 
-/** A piece of a message: one complete JSON value. Neighbours of one role are one message. */
-export type Piece = { role: WireRole; text: string; from: Origin; isResult: boolean };
+/** What stands last in a history on its way: results are the user's, and some models want them told apart. */
+type Place = WireRole | "results";
+
+/** One complete JSON value. Neighbours of one role are one message. */
+type Piece = { place: Place; text: string; from: Origin };
 
 type Assistant = Extract<Fitted, { role: "assistant" }>;
 type System = Extract<Fitted, { role: "system" }>;
@@ -33,34 +37,56 @@ export function hasSoundFormat(mime: string): boolean {
   return SOUNDS.has(mime);
 }
 
-/** A fitted history as Converse spells it. */
-export function spellBedrock(
-  history: readonly Fitted[],
+/** How Converse spells a message. */
+export function bedrockSpell(
   facts: BedrockModel,
-  { midSystem }: Pick<Quirks, "midSystem">,
-): Piece[] {
-  const pieces: Piece[] = [];
-  history.forEach((message, at) => {
+  { midSystem, assistantAfterTools }: Pick<Quirks, "midSystem" | "assistantAfterTools">,
+): Spell {
+  return (message, spelling, at, history) => {
+    for (const { place, text, from } of piecesOf(message, spelling.role, at, history)) {
+      spelling.frame(between(spelling.role, place, assistantAfterTools));
+      spelling.role = place;
+      spelling.begin(from);
+      spelling.put(text);
+    }
+  };
+
+  function piecesOf(message: Fitted, before: string, at: number, history: readonly Fitted[]): Piece[] {
     switch (message.role) {
       case "system": {
-        const before = pieces.at(-1)?.role;
-        const next = history.slice(at + 1).find((one) => one.role !== "system");
-        const fits = before !== undefined && before !== "assistant" && (!next || next.role === "assistant");
-        pieces.push(systemPiece(message, midSystem !== "user" && fits));
-        break;
+        const own = midSystem !== "user" && before !== "" && before !== "assistant";
+        return [systemPiece(message, own && precedesAnswer(history, at))];
       }
       case "user":
-        pieces.push(...spellParts(message.parts).map((text) => piece("user", text, message.from)));
-        break;
+        return spellParts(message.parts).map((text) => ({ place: "user", text, from: message.from }));
       case "assistant":
-        pieces.push(...spellAssistant(message, facts));
+        return spellAssistant(message, facts);
     }
-  });
-  return pieces;
+  }
 }
 
-function piece(role: WireRole, text: string, from: Origin, isResult = false): Piece {
-  return { role, text, from, isResult };
+/** Models refuse a request that begins with an answer. */
+const BEGINNING = '{"role":"user","content":[{"text":"[What was said before is not shown.]"}]},';
+/** Some refuse any word beside the results of tools, and a second message of the user's after them. */
+const TOOLS_DONE = '{"role":"assistant","content":[{"text":"I have the results."}]},';
+
+/** What stands between two blocks is one frame, so that a request that only grew differs in its last frame alone. */
+function between(before: string, place: Place, resultsAlone: boolean): string {
+  const start = `{"role":"${wireRole(place)}","content":[`;
+  if (before === "") return `,"messages":[${place === "assistant" ? BEGINNING : ""}${start}`;
+  if (wireRole(before) !== wireRole(place)) return `]},${start}`;
+  return resultsAlone && before === "results" && place === "user" ? `]},${TOOLS_DONE}${start}` : ",";
+}
+
+function wireRole(place: string): string {
+  return place === "results" ? "user" : place;
+}
+
+/** The API's own system role stands only between what a user said and the answer to it. */
+function precedesAnswer(history: readonly Fitted[], at: number): boolean {
+  let next = at + 1;
+  while (history[next]?.role === "system") next++;
+  return next >= history.length || history[next]?.role === "assistant";
 }
 
 function textBlock(text: string): string {
@@ -69,8 +95,9 @@ function textBlock(text: string): string {
 
 /** A system message stays where it is, marked where the role has to be another. */
 function systemPiece({ text, from }: System, ownRole: boolean): Piece {
-  if (ownRole) return piece("system", textBlock(text), from);
-  return piece("user", textBlock(`${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`), from);
+  if (ownRole) return { place: "system", text: textBlock(text), from };
+  const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
+  return { place: "user", text: textBlock(marked), from };
 }
 
 /** Texts that follow each other are one, so that a message is one block where it can be. */
@@ -107,9 +134,13 @@ function spellMedia(part: Media): string {
 
 /** An answer, then the results of its calls, then what those results had to show and could not hold. */
 function spellAssistant({ parts, results, from }: Assistant, facts: BedrockModel): Piece[] {
-  const said = parts.map((part) => piece("assistant", spellPart(part), from));
-  const answers = results.map((result) => piece("user", resultBlock(result, facts), result.from, true));
-  return [...said, ...answers, ...results.flatMap((result) => shownApart(result, facts))];
+  return [
+    ...parts.map((part): Piece => ({ place: "assistant", text: spellPart(part), from })),
+    ...results.map((result): Piece => {
+      return { place: "results", text: resultBlock(result, facts), from: result.from };
+    }),
+    ...results.flatMap((result) => shownApart(result, facts)),
+  ];
 }
 
 function spellPart(part: Assistant["parts"][number]): string {
@@ -142,9 +173,9 @@ function shownApart(result: FittedResult, facts: BedrockModel): Piece[] {
   const apart = result.media.filter((media) => !held.has(media));
   if (apart.length === 0) return [];
   const label = `${HANDOFF_LABEL.toolMedia} ${result.name}, call ${result.id}]`;
-  return spellParts([{ type: "text", text: label }, ...apart]).map((text) =>
-    piece("user", text, result.from),
-  );
+  return spellParts([{ type: "text", text: label }, ...apart]).map((text) => {
+    return { place: "user", text, from: result.from };
+  });
 }
 
 /** Only some models take the API's flag for a failed result; the others are told in words. */
