@@ -17,6 +17,12 @@ const MODELS: readonly Model[] = [
   model({ api: "openai-chat", id: "mistral-large", baseUrl: "https://api.mistral.ai/v1" }),
   model({ api: "openai-responses", id: "gpt-5.1", baseUrl: OPENAI }),
   model({ api: "gemini", id: "gemini-3-flash" }),
+  model({
+    api: "bedrock",
+    id: "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    quirks: { midSystem: "system" },
+  }),
+  model({ api: "bedrock", id: "us.meta.llama3-3-70b-instruct-v1:0" }),
 ];
 
 const NATIVES = MODELS.map(({ api }) => ({
