@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from "../provider/json.js";
 import { blocksOf, contentRules, type Fields, NAME, type Verify } from "./anthropicBlockRules.js";
+import { mediaRules } from "./mediaRules.js";
 
 /** What the server knows that is in no request. */
 export type AnthropicRuleSwitches = {
@@ -77,6 +78,7 @@ export function brokenRules(body: string, switches: AnthropicRuleSwitches = {}):
       .filter((key) => !FIELDS.includes(key))
       .map((key) => `${key}: extra inputs are not permitted`),
     ...loneSurrogates(request),
+    ...mediaRules("anthropic", request, body),
     ...paramRules(request, kind),
     ...versionRules(request, messages, switches.version),
     ...systemRules(request.system),

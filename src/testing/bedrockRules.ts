@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from "../provider/json.js";
 import { blockRules, type Fields, isText, kindOf } from "./bedrockBlockRules.js";
+import { mediaRules } from "./mediaRules.js";
 
 /** What AWS knows of a model that is in no request. */
 export type BedrockKind = {
@@ -138,6 +139,7 @@ export function bedrockBrokenRules(modelId: string, operation: string, body: str
       .filter((key) => !FIELDS.includes(key))
       .map((key) => `${key}: extra inputs are not permitted`),
     ...(/\\ud[89a-f]/i.test(body.replaceAll("\\\\", "")) ? ["a lone surrogate"] : []),
+    ...mediaRules("bedrock", request, body),
     ...paramRules(request, kind),
     ...systemRules(request.system, kind),
     ...toolRules(request, blocks, operation, kind),

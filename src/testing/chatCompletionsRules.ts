@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from "../provider/json.js";
+import { mediaRules } from "./mediaRules.js";
 
 /** Which of the rules that servers differ in are enforced. */
 export type RuleSwitches = {
@@ -29,7 +30,7 @@ export function brokenRules(body: string, switches: RuleSwitches = {}): string[]
   const request = parseJson(body);
   if (!isRecord(request)) return ["the body is not a JSON object"];
   const messages = Array.isArray(request.messages) ? request.messages : [];
-  const broken = [...loneSurrogates(request)];
+  const broken = [...loneSurrogates(request), ...mediaRules("openai", request, body)];
   if (typeof request.model !== "string" || request.model === "") broken.push("no model");
   if (messages.length === 0) broken.push("no messages");
   if (request.tools !== undefined) broken.push(...toolRules(request.tools));

@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from "../provider/json.js";
+import { mediaRules } from "./mediaRules.js";
 
 /** Which of the rules that models of this API differ in are enforced. */
 export type GeminiRuleSwitches = {
@@ -27,7 +28,11 @@ type Content = { role: string; parts: Fields[] };
 export function brokenRules(body: string, switches: GeminiRuleSwitches = {}): string[] {
   const request = parseJson(body);
   if (!isRecord(request)) return ["the body is not a JSON object"];
-  const broken = [...loneSurrogates(request), ...unknownFields(request, REQUEST_KEYS)];
+  const broken = [
+    ...loneSurrogates(request),
+    ...mediaRules("gemini", request, body),
+    ...unknownFields(request, REQUEST_KEYS),
+  ];
   broken.push(...configRules(request.generationConfig), ...systemRules(request.systemInstruction));
   if (request.tools !== undefined) broken.push(...toolRules(request.tools));
   const contents = readContents(request.contents);

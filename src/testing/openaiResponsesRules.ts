@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from "../provider/json.js";
 import { loneSurrogates } from "./chatCompletionsRules.js";
+import { mediaRules } from "./mediaRules.js";
 
 /** What a server knows besides the request. */
 export type ResponsesRuleSwitches = {
@@ -56,7 +57,11 @@ export function brokenRules(body: string, switches: ResponsesRuleSwitches = {}):
   if (!isRecord(request)) return ["the body is not a JSON object"];
   const input = Array.isArray(request.input) ? request.input : [];
   const items = input.filter(isRecord);
-  const broken = [...loneSurrogates(request), ...paramRules(request, switches)];
+  const broken = [
+    ...loneSurrogates(request),
+    ...mediaRules("openai", request, body),
+    ...paramRules(request, switches),
+  ];
   if (input.length === 0) broken.push("One of input, previous_response_id or prompt must be provided");
   if (items.length !== input.length) broken.push("an item that is not an object");
   items.forEach((item, at) => {
