@@ -181,12 +181,9 @@ describe("a chat that a container answers", () => {
 
   it("is listed among the models", async () => {
     const { body } = await server.ask("GET", "/v1/models");
-    expect(body.models).toContainEqual({
-      name: "container/example",
-      default: false,
-      available: true,
-      note: null,
-    });
+    expect(body.models).toContainEqual(
+      expect.objectContaining({ name: "container/example", default: false, available: true, note: null }),
+    );
   });
 
   it("hands it nothing that was not named, and no host message", async () => {
