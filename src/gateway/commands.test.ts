@@ -1,4 +1,4 @@
-import { held, openHome, useHeldModel } from "../testing/heldHome.js";
+import { ask, held, openHome, useHeldModel } from "../testing/heldHome.js";
 import { describe, expect, it } from "vitest";
 import type { Channel, OutgoingMessage } from "../channel/channel.js";
 import { model } from "../provider/index.js";
@@ -29,14 +29,6 @@ function slackRoom() {
     stop: async () => {},
   };
   return { sent, slack };
-}
-
-/** Ask something and have it answered. */
-async function ask(talk: Talk, words: string, answer = "Yes."): Promise<string> {
-  const id = await talk.say(words);
-  (await held.next()).say(answer);
-  expect(await talk.outcome(id)).toBe("answered");
-  return id;
 }
 
 describe("reset", () => {
@@ -297,11 +289,23 @@ describe("fork", () => {
     expect(await home.answers()).toEqual(["One.", "Two.", "Three."]);
   });
 
-  it("from a message the assistant does not read now changes nothing", async () => {
+  it("leads back also to before a fresh start", async () => {
     const { home } = await open();
     const first = await ask(home, "one?");
     await home.command("reset context");
-    expect(await home.command("fork", { reply_to: first })).toContain("not part of the conversation");
+    expect(await home.command("fork", { reply_to: first })).toContain("goes on from there");
+    home.say("two?");
+    const call = await held.next();
+    expect(call.heard).toEqual(["[Olivia]: one?", "[Olivia]: two?"]);
+    call.say("Two.");
+  });
+
+  it("from a message the assistant has not read changes nothing", async () => {
+    const { home } = await open();
+    await ask(home, "one?");
+    await home.command("usage");
+    const [told] = await home.rows("host");
+    expect(await home.command("fork", { reply_to: told?.id })).toContain("not part of the conversation");
   });
 });
 

@@ -1,51 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { defineTool } from "../agent/index.js";
-import { model } from "../provider/model.js";
-import { openMemory } from "../store/memory.js";
+import { useHeldModel } from "../testing/heldHome.js";
+import { smallHome } from "../testing/smallHome.js";
 import { SmallModel } from "../testing/smallModel.js";
-import { Talk } from "../testing/talk.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./index.js";
 
-const gateways: Gateway[] = [];
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.stop()));
-});
-
-/** A gateway whose model has a small window; `known`: and says so. */
-async function smallHome(
-  small: SmallModel,
-  { known = true, ...options }: Partial<GatewayOptions> & { known?: boolean } = {},
-) {
-  const store = options.store ?? openMemory();
-  const gateway = createGateway({
-    store,
-    resolveModel: (name) => ({
-      ok: true,
-      model: model({
-        api: "openai-chat",
-        id: name,
-        baseUrl: "http://127.0.0.1:1/v1",
-        window: known ? small.window : null,
-      }),
-    }),
-    defaultModel: "main",
-    fetch: small.fetch,
-    limits: { leaseMs: 2000, attempts: 2 },
-    ...options,
-  });
-  gateways.push(gateway);
-  await gateway.start();
-  await gateway.changeChat("home", { system_prompt: "Be brief." });
-  const home = new Talk(gateway, "home");
-  const talk = async (turns: number, words = "lorem ipsum ".repeat(20)) => {
-    for (let turn = 0; turn < turns; turn++) {
-      expect(await home.outcome(await home.say(`${turn}: ${words}`))).toBe("answered");
-    }
-  };
-  const compactions = async () =>
-    (await store.read.entries("home", 10_000)).filter(({ kind }) => kind === "compaction");
-  return { gateway, store, home, talk, compactions };
-}
+useHeldModel();
 
 const textOf = (request: { messages: { content: unknown }[] } | undefined) =>
   JSON.stringify(request?.messages ?? null);

@@ -31,6 +31,9 @@ export type Fitting = {
 const RESERVE = 16_384;
 const MOST_KEPT = 32_000;
 const MOST_SUMMARY = 8_192;
+const LEAST_SUMMARY = 256;
+/** What a model whose window nobody knows has at least, one may hope, where it has not refused anything yet. */
+const HOPED_WINDOW = 32_000;
 /** What a model whose window nobody knows is told in one call, to begin with. */
 const UNKNOWN_STRETCH = 60_000;
 /** Each keeps less than the one before. */
@@ -97,6 +100,11 @@ function windowFor({ window }: Model, { tokens }: Filled, mustShrink: boolean): 
   return Math.min(window ?? Number.POSITIVE_INFINITY, tokens);
 }
 
+/** A window to plan by, where nothing has been refused. */
+export function plannedWindow({ window }: Model, { tokens }: Filled): number {
+  return window ?? Math.max(tokens, HOPED_WINDOW);
+}
+
 function reserveOf(window: number): number {
   return Math.min(RESERVE, Math.floor(window / 4));
 }
@@ -108,14 +116,14 @@ export function roomIn(
   { tokens, correction }: Filled,
   round = 0,
 ): Pick<CompactionAsk, "keepTokens" | "summaryTokens" | "stretchTokens" | "correction"> {
-  const summaryTokens = Math.min(MOST_SUMMARY, Math.floor(window / 8));
+  const summaryTokens = Math.min(MOST_SUMMARY, Math.max(LEAST_SUMMARY, Math.floor(window / 8)));
   const history = path.reduce((sum, entry) => sum + entryTokens(entry), 0) * correction;
   const fixed = Math.max(0, tokens - history);
   const free = Math.max(0, window - reserveOf(window) - fixed - summaryTokens);
   return {
     keepTokens: Math.min(MOST_KEPT, free / 2) / 2 ** round,
     summaryTokens,
-    stretchTokens: Math.min(UNKNOWN_STRETCH, Math.max(tokens / 2, summaryTokens)),
+    stretchTokens: Math.min(UNKNOWN_STRETCH, window / 2),
     correction,
   };
 }

@@ -70,7 +70,7 @@ const BURSTS = { quiet_ms: 400 };
 function next(pieces: Piece[], settings: Partial<Chat> = {}, now = NOW): string {
   const next = placeNext(pieces, chatOf(settings), { steady: now, now });
   if (next === null) return "nothing";
-  const about = next.type === "command" ? [next.piece] : next.pieces;
+  const about = next.type === "command" || next.type === "tree" ? [next.piece] : next.pieces;
   const words = about.map(({ work }) => work.id).join(" + ");
   return next.type === "wait" ? `wait ${next.until - now} for ${words}` : `${next.type} ${words}`;
 }

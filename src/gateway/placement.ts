@@ -1,13 +1,22 @@
 import { type Chat, type MessageRow, quietMs } from "../message/index.js";
 import { includes } from "./admission.js";
 import type { Command } from "./commandWords.js";
-import { type AnswerPiece, type CommandPiece, isAnswer, isCommand, type Piece } from "./waiting.js";
+import {
+  type AnswerPiece,
+  type CommandPiece,
+  isAnswer,
+  isCommand,
+  isTreeWork,
+  type Piece,
+  type TreePiece,
+} from "./waiting.js";
 
 /** What whoever holds a chat's lane does next. */
 export type Placement =
   /** One turn for these messages, in order; the newest of them gets the answer. */
   | { type: "turn"; pieces: AnswerPiece[] }
   | { type: "command"; piece: CommandPiece }
+  | { type: "tree"; piece: TreePiece }
   /** Too late to answer. */
   | { type: "expire"; pieces: AnswerPiece[] }
   /** Nothing to do about these any more. */
@@ -39,6 +48,7 @@ export function placeNext(pieces: readonly Piece[], chat: Chat, moment: Moment):
     return { type: "wait", pieces: [first], until: Math.max(...before.map(({ work }) => work.run_at)) };
   }
   if (isCommand(first)) return { type: "command", piece: first };
+  if (isTreeWork(first)) return { type: "tree", piece: first };
   if (!isAnswer(first)) return { type: "drop", pieces: [first] };
   if (isExpired(first, chat, moment.now)) return { type: "expire", pieces: [first] };
   if (first.asked.prefix === "todo") return { type: "turn", pieces: [first] };
@@ -162,7 +172,13 @@ export function isAnsweredAtOnce({ type }: Command): boolean {
   }
 }
 
+/** Is what comes behind this one said on another branch? */
+export function changesBranch(piece: Piece): boolean {
+  if (isTreeWork(piece)) return piece.asked.ask.type === "fork";
+  return isCommand(piece) && !isAnsweredAtOnce(piece.asked.command);
+}
+
 function untilCommand(pieces: readonly Piece[]): readonly Piece[] {
-  const end = pieces.findIndex((piece) => isCommand(piece) && !isAnsweredAtOnce(piece.asked.command));
+  const end = pieces.findIndex(changesBranch);
   return end === -1 ? pieces : pieces.slice(0, end);
 }

@@ -151,9 +151,9 @@ export async function closeTurn(
 }
 
 /** Calls left running are closed as cut, with the words they had streamed so far. */
-async function cutCalls(
+export async function cutCalls(
   hall: Hall,
-  turn: Turn,
+  turn: Pick<Turn, "chat_jid" | "id">,
   assistantName: string,
 ): Promise<{ rows: NewMessage[]; facts: Fact[] }> {
   const { read } = hall.store;

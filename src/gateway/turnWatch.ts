@@ -6,7 +6,7 @@ import { answerCommand, commandDone, mayCommand } from "./commands.js";
 import type { Hall } from "./hall.js";
 import { forgetPassed, passedIn } from "./passed.js";
 import { withPeople } from "./people.js";
-import { interrupts, isAnsweredAtOnce } from "./placement.js";
+import { changesBranch, interrupts, isAnsweredAtOnce } from "./placement.js";
 import { StopRequested, Superseded, type TurnState } from "./turnState.js";
 import {
   type AnswerPiece,
@@ -159,6 +159,7 @@ export class TurnWatch {
       this.stopping.done.push(piece.work.id);
       this.stop.abort(new StopRequested("a person asked to stop"));
     }
+    this.branchEnds ||= changesBranch(piece);
     if (isCommand(piece)) return this.command(piece);
     // What comes behind a command that changes the branch is not about this turn.
     if (!isAnswer(piece) || this.branchEnds) return;
@@ -181,10 +182,7 @@ export class TurnWatch {
   private async command(piece: CommandPiece): Promise<void> {
     const { hall, state } = this;
     const { command, message } = piece.asked;
-    if (!isAnsweredAtOnce(command)) {
-      this.branchEnds = true;
-      return;
-    }
+    if (!isAnsweredAtOnce(command)) return;
     // The chat as it is now, not as it was when the turn began: who may, and which model answers.
     const registered = await hall.store.read.chat(state.chat.jid);
     if (!registered) return;

@@ -14,6 +14,8 @@ export type Asked =
   | { type: "command"; message: MessageRow; inbound: Inbound; command: Command }
   /** Somebody asked, not by a message, that this turn ends. */
   | { type: "end_turn"; turn_id: string }
+  /** Somebody asked, not by a message, for something that a model is needed for. */
+  | { type: "tree"; ask: TreeAsk }
   /** There is nothing to do any more. `why`: its message has no outcome yet, and gets this reason; null: it has one. */
   | { type: "nothing"; why: string | null };
 
@@ -21,6 +23,10 @@ export type Asked =
 export type Piece<A extends Asked = Asked> = { work: Work; asked: A };
 export type AnswerPiece = Piece<Extract<Asked, { type: "answer" }>>;
 export type CommandPiece = Piece<Extract<Asked, { type: "command" }>>;
+export type TreePiece = Piece<Extract<Asked, { type: "tree" }>>;
+
+/** Summarise what is old; or go on from an entry, with a summary of the branch that is left. */
+export type TreeAsk = { type: "compact" } | { type: "fork"; from: string };
 
 /** Pieces of a lane that are looked at together. */
 export const LOOKED_AT = 1000;
@@ -32,6 +38,15 @@ const END_TURN = "end turn ";
 /** How a piece of work says that a turn is to end. */
 export function endTurnRef(turnId: string): string {
   return `${END_TURN}${turnId}`;
+}
+
+const TREE = "tree ";
+const COMPACT = `${TREE}compact`;
+const FORK = `${TREE}fork `;
+
+/** How a piece of work says what is to be done with the tree. */
+export function treeRef(ask: TreeAsk): string {
+  return ask.type === "compact" ? COMPACT : `${FORK}${ask.from}`;
 }
 
 /** What waits in a lane, in order, except what is known already: so many of the rest as are looked at together. */
@@ -84,6 +99,10 @@ export async function piecesOf(
 
 async function askedBy(hall: Hall, chat: Chat, work: Work, row: MessageRow | undefined): Promise<Asked> {
   if (work.ref.startsWith(END_TURN)) return { type: "end_turn", turn_id: work.ref.slice(END_TURN.length) };
+  if (work.ref === COMPACT) return { type: "tree", ask: { type: "compact" } };
+  if (work.ref.startsWith(FORK)) {
+    return { type: "tree", ask: { type: "fork", from: work.ref.slice(FORK.length) } };
+  }
   const [message, inbound] = await Promise.all([
     row ?? hall.store.read.message(work.chat_jid, work.ref),
     hall.store.read.inbound(work.chat_jid, work.ref),
@@ -123,6 +142,10 @@ export function memberOf({ work, asked }: AnswerPiece): Member {
 
 export function isAnswer(piece: Piece): piece is AnswerPiece {
   return piece.asked.type === "answer";
+}
+
+export function isTreeWork(piece: Piece): piece is TreePiece {
+  return piece.asked.type === "tree";
 }
 
 export function isCommand(piece: Piece): piece is CommandPiece {

@@ -22,6 +22,14 @@ export function useHeldModel(): void {
   });
 }
 
+/** Ask something and have it answered. */
+export async function ask(talk: Talk, words: string, answer = "Yes."): Promise<string> {
+  const id = await talk.say(words);
+  (await held.next()).say(answer);
+  expect(await talk.outcome(id)).toBe("answered");
+  return id;
+}
+
 /** A gateway that asks the held model, and people talking in its first chat. */
 export async function openHome(
   settings: Record<string, unknown> = {},
