@@ -12,6 +12,16 @@ import {
   textBlock,
   thinkingBlock,
 } from "../testing/anthropicServer.js";
+import {
+  begins,
+  called,
+  converseStream,
+  ends,
+  redacted,
+  startBedrockServer,
+  texts,
+  thoughts,
+} from "../testing/bedrockServer.js";
 import { chunk, eventStream, startChatCompletionsServer } from "../testing/chatCompletionsServer.js";
 import { geminiChunk, geminiStream, startGeminiServer } from "../testing/geminiServer.js";
 import { eventsOf, responseStream, startOpenaiResponsesServer } from "../testing/openaiResponsesServer.js";
@@ -92,6 +102,17 @@ const PLAYS = {
     ]),
     eventStream([chunk({ content: "Chat Completions says so." }), chunk({}, "stop")]),
   ],
+  bedrock: [
+    converseStream([
+      begins,
+      ...thoughts(0, THOUGHT),
+      ...redacted(1, "sealed"),
+      ...called(2, "tooluse_1", "look", "{}"),
+      ...called(3, "tooluse_2", "look", "{}"),
+      ...ends("tool_use"),
+    ]),
+    converseStream([begins, ...texts(0, "Bedrock says so."), ...ends("end_turn")]),
+  ],
 };
 
 function call(id: string, call_id: string) {
@@ -99,7 +120,7 @@ function call(id: string, call_id: string) {
 }
 
 /** The server plays these answers, one after another. */
-function play(server: ScriptedServer, answers: readonly string[]): void {
+function play(server: ScriptedServer, answers: readonly (string | Uint8Array)[]): void {
   const left = [...answers];
   Object.defineProperty(server, "script", {
     configurable: true,
@@ -113,6 +134,7 @@ it("a conversation goes from one vendor's model to the next and back, with think
     responses: await startOpenaiResponsesServer(),
     gemini: await startGeminiServer(),
     chat: await startChatCompletionsServer(),
+    bedrock: await startBedrockServer(),
   };
   for (const server of Object.values(servers)) closing.push(() => server.close());
   const models = {
@@ -120,6 +142,7 @@ it("a conversation goes from one vendor's model to the next and back, with think
     responses: model({ api: "openai-responses", id: "gpt-5", baseUrl: servers.responses.baseUrl }),
     gemini: model({ api: "gemini", id: "gemini-3-pro", baseUrl: `${servers.gemini.origin}/v1beta` }),
     chat: model({ api: "openai-chat", id: "local", baseUrl: servers.chat.baseUrl }),
+    bedrock: model({ api: "bedrock", id: "anthropic.claude-opus-5", baseUrl: servers.bedrock.baseUrl }),
   };
   type Name = keyof typeof models;
   const isName = (name: string): name is Name => Object.hasOwn(models, name);
@@ -140,7 +163,7 @@ it("a conversation goes from one vendor's model to the next and back, with think
   closing.push(() => gateway.stop(0));
   await gateway.start();
   const home = new Talk(gateway, "home");
-  const path: Name[] = ["anthropic", "responses", "gemini", "chat", "anthropic"];
+  const path: Name[] = ["anthropic", "responses", "gemini", "chat", "bedrock", "anthropic"];
   for (const [turn, name] of path.entries()) {
     play(servers[name], PLAYS[name]);
     expect(await home.command(`model ${name}`)).toContain(name);
@@ -161,6 +184,7 @@ it("a conversation goes from one vendor's model to the next and back, with think
   const back = servers.anthropic.requests.at(-1)?.body.toString() ?? "";
   expect(back).toContain(JSON.stringify(signed(THOUGHT)));
   expect(back).toContain("Gemini says so.");
+  expect(back).toContain("Bedrock says so.");
   expect(back).not.toContain("c2VhbGVk");
   expect(back).not.toContain("c2lnbmVk");
   const asked = Object.values(servers).reduce((sum, server) => sum + server.requests.length, 0);
