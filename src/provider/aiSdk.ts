@@ -1,6 +1,6 @@
-import type { Origin, SystemPart } from "../message/index.js";
+import type { SystemPart } from "../message/index.js";
 import { aiSdkDecoder, aiSdkWhole } from "./aiSdkAnswer.js";
-import { type Spelled, spellAiSdk } from "./aiSdkMessage.js";
+import { aiSdkSpell, NOBODY_AFTER, NOTHING_SAID } from "./aiSdkMessage.js";
 import { AI_SDK } from "./aiSdkModel.js";
 import { aiSdkTransport } from "./aiSdkTransport.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
@@ -9,6 +9,9 @@ import { isBlank, type Target } from "./fitted.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
+import { takesMedia } from "./media.js";
+import { mediaLimitsOf } from "./mediaLimits.js";
+import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import { EXACTLY_9, type IdRule } from "./toolCallId.js";
 
@@ -23,43 +26,41 @@ export const aiSdk: Codec = {
   transport: aiSdkTransport,
 };
 
-const IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const SOUNDS: readonly string[] = ["audio/wav", "audio/mpeg", "audio/mp3"];
 /** Providers hand ids on as they are, so these are the letters that every vendor takes. */
 const IDS: IdRule = { fits: /^[A-Za-z0-9_-]{1,40}$/, make: (digest) => `call_${digest.slice(0, 32)}` };
 
 /** The prompt comes last, so that the next request of a chat begins with the bytes of this one. */
-function encodeAiSdk(model: Model, request: ModelRequest): EncodedRequest {
-  const history = handoff(request.messages, targetOf(model), request.origins);
-  const { messages, leftOut } = spellAiSdk(history.messages, model);
+function encodeAiSdk(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
+  const memory = memoryFor(model, before);
+  const history = handoff(request.messages, targetOf(model), request.origins, memory.fits);
+  const messages = spellHistory(history.messages, aiSdkSpell(model), memory);
   const writer = blockWriter();
   writer.frame("{");
   writer.add("params", paramsOf(model, request), []);
   const renamedTools = writeTools(writer, request.tools ?? []);
-  writer.list('"prompt":[');
-  const opened = writeSystem(writer, systemPieces(request.system, history));
-  writeMessages(writer, messages, opened);
+  writer.frame('"prompt":[');
+  writeSystem(writer, systemPieces(request.system, history));
+  if (messages.role === "") writer.frame(NOTHING_SAID);
   return {
     url: AI_SDK,
     headers: {},
-    body: writer.body(),
-    blocks: writer.blocks,
-    leftOut: [...history.leftOut, ...leftOut],
+    // Some vendors refuse a request that ends with what the model said itself.
+    ...bodyOf(writer, messages, messages.role === "assistant" ? `,${NOBODY_AFTER}]}` : "]}"),
+    leftOut: [...history.leftOut, ...messages.leftOut],
     renamedTools,
   };
 }
 
-function targetOf({ provider, api, id, quirks, aiSdk }: Model): Target {
-  const fetches = aiSdk !== undefined && aiSdk.imageUrls.length > 0;
+function targetOf(model: Model): Target {
+  const { provider, api, id, quirks, aiSdk } = model;
+  const takes = takesMedia(mediaLimitsOf(model));
+  const fetches = quirks.images && aiSdk !== undefined && aiSdk.imageUrls.length > 0;
   return {
     provider,
     api,
     model: id,
     ids: quirks.toolCallIds === "exactly9" ? EXACTLY_9 : IDS,
-    takes: {
-      image: (mime) => quirks.images && (mime === null ? fetches : IMAGES.includes(mime)),
-      audio: (mime) => quirks.audio && SOUNDS.includes(mime),
-    },
+    takes: { ...takes, image: (mime) => (mime === null ? fetches : takes.image(mime)) },
   };
 }
 
@@ -92,45 +93,12 @@ function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Reco
   return renamed;
 }
 
-/** One message with one string, made of several blocks. Says whether there is one. */
-function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[]): boolean {
-  if (pieces.length === 0) return false;
+/** One message with one string, made of several blocks; something always follows it. */
+function writeSystem(writer: BlockWriter, pieces: readonly SystemPart[]): void {
+  if (pieces.length === 0) return;
   writer.frame('{"role":"system","content":"');
   pieces.forEach(({ kind, text, sources }, index) => {
     writer.add(kind, quoteInside(index === 0 ? text : `\n\n${text}`), sources);
   });
-  writer.frame('"}');
-  return true;
-}
-
-const silence = (text: string): string => `{"role":"user","content":[{"type":"text","text":"[${text}]"}]}`;
-const NOTHING_SAID = silence("Nothing has been said yet.");
-const NOBODY_BEFORE = silence("Nobody said anything before that.");
-const NOBODY_AFTER = silence("Nobody said anything after that.");
-
-/** Some vendors want a person to speak first, in between and last; what stands for the silence says that it was one. */
-function writeMessages(writer: BlockWriter, messages: readonly Spelled[], opened: boolean): void {
-  let before: Spelled["role"] | null = null;
-  const comma = (): string => (opened || before !== null ? "," : "");
-  for (const message of messages) {
-    if (message.role === "assistant" && before === null) {
-      writer.frame(`${comma()}${NOBODY_BEFORE}`);
-      before = "user";
-    }
-    if (message.role === "assistant" && before === "assistant") writer.frame(`,${NOBODY_AFTER}`);
-    writer.frame(comma());
-    if (message.role === "tool") writeResults(writer, message.results);
-    else writer.add(message.from.kind, message.text, message.from.sources);
-    before = message.role;
-  }
-  const last =
-    before === null ? `${comma()}${NOTHING_SAID}` : before === "assistant" ? `,${NOBODY_AFTER}` : "";
-  writer.frame(`${last}]}`);
-}
-
-/** All of one batch share a message, and each is a block of its own. */
-function writeResults(writer: BlockWriter, results: readonly { text: string; from: Origin }[]): void {
-  writer.list('{"role":"tool","content":[');
-  for (const { text, from } of results) writer.item(from, text);
-  writer.frame("]}");
+  writer.frame('"},');
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type AiSdkRuleSwitches, brokenRules } from "../testing/aiSdkRules.js";
 import { histories } from "../testing/histories.js";
 import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
-import { encode } from "./call.js";
+import { encode, encodeMemory } from "./call.js";
 import type { Model } from "./codec.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
@@ -126,6 +126,26 @@ test("while a chat only grows, the blocks of one request begin the next", () => 
         for (let count = 1; count < turns.length; count++) {
           const before = ask(count).slice(0, -1);
           expect(ask(count + 1).slice(0, before.length)).toEqual(before);
+        }
+      },
+    ),
+    { numRuns: RUNS / 5 },
+  );
+});
+
+test("what is remembered of a chat's last request changes no byte of the next", () => {
+  fc.assert(
+    fc.property(
+      request,
+      fc.constantFrom(...MODELS),
+      fc.constantFrom(...MODELS),
+      (given, { on }, { on: other }) => {
+        const memory = encodeMemory();
+        const { messages } = given;
+        for (let count = 0; count <= messages.length; count++) {
+          const next = { ...given, messages: messages.slice(count % 4 === 3 ? 1 : 0, count) };
+          const model = count % 5 === 4 ? other : on;
+          expect(encode(model, next, memory)).toEqual(encode(model, next));
         }
       },
     ),

@@ -1,51 +1,71 @@
-import { HANDOFF_LABEL, type LeftOut, type Native, type Origin } from "../message/index.js";
+import { HANDOFF_LABEL, type Native, type Origin } from "../message/index.js";
 import type { AiSdkBridge } from "./aiSdkModel.js";
 import type { Model } from "./codec.js";
 import { type CallPart, type Fitted, type FittedResult, isBlank, type TextPart } from "./fitted.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { isRecord, quote, toJson } from "./json.js";
 import type { MediaPart } from "./media.js";
-import { leaveOut, mergeOrigins } from "./origin.js";
-
-/** A message in the AI SDK's spelling: one complete JSON value; or the results of a batch, which share a message. */
-export type Spelled =
-  | { role: "system" | "user" | "assistant"; text: string; from: Origin }
-  | { role: "tool"; results: { text: string; from: Origin }[] };
-
-export type Spelling = { messages: Spelled[]; leftOut: LeftOut[] };
+import { mergeOrigins } from "./origin.js";
+import type { Spell, Spelling } from "./spelling.js";
 
 type Assistant = Extract<Fitted, { role: "assistant" }>;
 type ResultMedia = FittedResult["media"][number];
 
-/** A fitted history as a prompt of the AI SDK. */
-export function spellAiSdk(history: readonly Fitted[], model: Model): Spelling {
-  const spelling: Spelling = { messages: [], leftOut: [] };
-  for (const message of history) {
+/** A message of a prompt of the AI SDK is a block; the results of a batch share a message, and each is a block. */
+export function aiSdkSpell(model: Model): Spell {
+  return (message, spelling) => {
     switch (message.role) {
       case "system":
-        spelling.messages.push(spellSystem(message, model));
-        break;
+        return spellSystem(message, model, spelling);
       case "user":
-        spelling.messages.push(userMessage(message.parts, message.from, model));
-        break;
+        return spellUser(message.parts, message.from, model, spelling);
       case "assistant":
-        spellAssistant(message, model, spelling);
+        return spellAssistant(message, model, spelling);
     }
-  }
-  return spelling;
+  };
+}
+
+const silence = (text: string): string => `{"role":"user","content":[{"type":"text","text":"[${text}]"}]}`;
+export const NOTHING_SAID = silence("Nothing has been said yet.");
+const NOBODY_BEFORE = silence("Nobody said anything before that.");
+export const NOBODY_AFTER = silence("Nobody said anything after that.");
+
+/**
+ * What stands between two messages. Some vendors want a person to speak first, and between two answers; what stands for
+ * the silence says that it was one.
+ */
+function next(role: "system" | "user" | "assistant" | "tool", spelling: Spelling): void {
+  const before = spelling.role;
+  if (role === "assistant" && before === "") spelling.frame(`${NOBODY_BEFORE},`);
+  if (role === "assistant" && before === "assistant") spelling.frame(`,${NOBODY_AFTER}`);
+  if (before !== "") spelling.frame(",");
+  spelling.role = role;
 }
 
 /** Several providers refuse a system message in the middle, so it stays where it is, marked, in the user's role. */
-function spellSystem({ text, from }: Extract<Fitted, { role: "system" }>, model: Model): Spelled {
-  if (model.quirks.midSystem === "system")
-    return { role: "system", text: `{"role":"system","content":${quote(text)}}`, from };
-  const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
-  return userMessage([{ type: "text", text: marked }], from, model);
+function spellSystem(
+  { text, from }: Extract<Fitted, { role: "system" }>,
+  model: Model,
+  spelling: Spelling,
+): void {
+  if (model.quirks.midSystem !== "system") {
+    const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
+    return spellUser([{ type: "text", text: marked }], from, model, spelling);
+  }
+  next("system", spelling);
+  spelling.begin(from);
+  spelling.put(`{"role":"system","content":${quote(text)}}`);
 }
 
-function userMessage(parts: readonly (TextPart | MediaPart)[], from: Origin, model: Model): Spelled {
-  const content = parts.map((part) => userPart(part, model.aiSdk)).join();
-  return { role: "user", text: `{"role":"user","content":[${content}]}`, from };
+function spellUser(
+  parts: readonly (TextPart | MediaPart)[],
+  from: Origin,
+  model: Model,
+  spelling: Spelling,
+): void {
+  next("user", spelling);
+  spelling.begin(from);
+  spelling.put(`{"role":"user","content":[${parts.map((part) => userPart(part, model.aiSdk)).join()}]}`);
 }
 
 function userPart(part: TextPart | MediaPart, bridge: AiSdkBridge | undefined): string {
@@ -55,8 +75,10 @@ function userPart(part: TextPart | MediaPart, bridge: AiSdkBridge | undefined): 
     case "image":
       return imageByAddress(part.url, bridge?.imageUrls ?? []);
     case "image_data":
-    case "audio_data":
       return filePart(part.mime, part.base64);
+    case "audio_data":
+      // Providers know one of its names.
+      return filePart(part.mime.includes("wav") ? "audio/wav" : part.mime, part.base64);
   }
 }
 
@@ -78,24 +100,26 @@ function imageByAddress(url: string, fetched: readonly RegExp[]): string {
 }
 
 /** An answer, then the results of its calls, then what those results had to show. */
-function spellAssistant(message: Assistant, model: Model, { messages, leftOut }: Spelling): void {
+function spellAssistant(message: Assistant, model: Model, spelling: Spelling): void {
+  const { results, from } = message;
   const { parts, saysSomething } = spellParts(message);
   if (!saysSomething) {
-    leftOut.push(...leaveOut(message.from, "thinking alone, which this API cannot take back"));
+    spelling.leaveOut(from, "thinking alone, which this API cannot take back");
     return;
   }
-  const { from } = message;
-  messages.push({ role: "assistant", text: `{"role":"assistant","content":[${parts.join()}]}`, from });
-  if (message.results.length === 0) return;
+  next("assistant", spelling);
+  spelling.begin(from);
+  spelling.put(`{"role":"assistant","content":[${parts.join()}]}`);
+  if (results.length === 0) return;
   const inside = model.aiSdk?.resultImages ?? false;
-  messages.push({
-    role: "tool",
-    results: message.results.map((result) => ({
-      text: resultPart(result, inside, model),
-      from: result.from,
-    })),
+  next("tool", spelling);
+  results.forEach((result, at) => {
+    spelling.frame(at === 0 ? '{"role":"tool","content":[' : ",");
+    spelling.begin(result.from);
+    spelling.put(resultPart(result, inside, model));
   });
-  messages.push(...mediaAfter(message.results, inside, model));
+  spelling.frame("]}");
+  spellMediaAfter(results, inside, model, spelling);
 }
 
 function spellParts(message: Assistant): { parts: string[]; saysSomething: boolean } {
@@ -157,11 +181,16 @@ function imageInside({ mime, base64 }: { mime: string; base64: string }, { aiSdk
 }
 
 /** What does not go inside the results comes in one user message right after them. */
-function mediaAfter(results: readonly FittedResult[], inside: boolean, model: Model): Spelled[] {
+function spellMediaAfter(
+  results: readonly FittedResult[],
+  inside: boolean,
+  model: Model,
+  spelling: Spelling,
+): void {
   const outside = results
     .map((result) => ({ result, media: result.media.filter((one) => !isInside(one, inside)) }))
     .filter(({ media }) => media.length > 0);
-  if (outside.length === 0) return [];
+  if (outside.length === 0) return;
   const parts = outside.flatMap(({ result, media }): (TextPart | MediaPart)[] => [
     { type: "text", text: `${HANDOFF_LABEL.toolMedia} ${geminiToolName(result.name)}, call ${result.id}]` },
     ...media,
@@ -170,5 +199,5 @@ function mediaAfter(results: readonly FittedResult[], inside: boolean, model: Mo
     "message",
     outside.map(({ result }) => result.from),
   );
-  return [userMessage(parts, from, model)];
+  spellUser(parts, from, model, spelling);
 }

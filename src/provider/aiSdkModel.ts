@@ -27,6 +27,8 @@ export type AiSdkBridge = {
   resultImages: boolean;
   /** Goes with every request. */
   providerOptions: AiSdkProviderOptions | null;
+  /** What of it decides how a request is spelled: a model is data that may be written down, a language model is not. */
+  toJSON(): unknown;
 };
 
 /** Settings of one provider, by its name: `{ openai: { reasoningEffort: "low" } }`. */
@@ -64,13 +66,16 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
     quirks: quirksOf(AI_SDK, id, { ...quirksOfProvider(languageModel.provider), ...options.quirks }),
     price: options.price ?? null,
     delayMs: 0,
-    aiSdk: {
-      languageModel,
-      imageUrls: options.imageUrls ?? imageUrlsOf(languageModel),
-      resultImages: options.resultImages ?? ANTHROPIC.test(languageModel.provider),
-      providerOptions: options.providerOptions ?? null,
-    },
+    aiSdk: bridgeTo(languageModel, options),
   };
+}
+
+function bridgeTo(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions): AiSdkBridge {
+  const { specificationVersion, provider } = languageModel;
+  const { imageUrls = imageUrlsOf(languageModel), resultImages = ANTHROPIC.test(provider) } = options;
+  const providerOptions = options.providerOptions ?? null;
+  const known = { specificationVersion, imageUrls: imageUrls.map(String), resultImages, providerOptions };
+  return { languageModel, imageUrls, resultImages, providerOptions, toJSON: () => known };
 }
 
 /** What stands for an address: the model is in this process. */
