@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
+import type { LLMMessage } from "../message/index.js";
 import { brokenRules } from "../testing/anthropicRules.js";
 import { histories } from "../testing/histories.js";
+import { askedInAnyWay, growing, hasOwnAnswer, lostWords } from "../testing/historyChecks.js";
 import { schemaReader } from "../testing/vendorSchemas.js";
 import { encode } from "./call.js";
 import type { Model, ModelRequest } from "./codec.js";
@@ -30,21 +32,7 @@ const { request, turn } = histories({
   natives: [{ api: "anthropic", data: { rawArguments: "{" } }],
 });
 
-const asked: fc.Arbitrary<ModelRequest> = fc
-  .tuple(
-    request,
-    fc.constantFrom(undefined, "off", "low", "high"),
-    fc.constantFrom(undefined, 1, 1500, 4000, 1_000_000),
-    fc.constantFrom(undefined, 0, 0.5, 2),
-    fc.constantFrom(undefined, true, false),
-  )
-  .map(([given, thinking, maxTokens, temperature, cache]) => ({
-    ...given,
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(cache === undefined ? {} : { cache }),
-  }));
+const asked = askedInAnyWay(request);
 
 /** Half of the histories are the model's own, so that its thinking goes back to it. */
 const onModel = fc
@@ -115,14 +103,7 @@ test("no metadata, foreign leftover, foreign signature or key is in any request"
     fc.property(onModel, ([given, on]) => {
       const { body } = encode(on, given);
       expect(body).not.toMatch(/canary-(metadata|native|key)|rawArguments/);
-      const own = given.messages.some(
-        (one) =>
-          one.role === "assistant" &&
-          one.provider === on.provider &&
-          one.api === on.api &&
-          one.model === on.id,
-      );
-      if (!own) expect(body).not.toContain("canary-signature");
+      if (!hasOwnAnswer(given, on)) expect(body).not.toContain("canary-signature");
     }),
     { numRuns: RUNS / 3 },
   );
@@ -131,23 +112,13 @@ test("no metadata, foreign leftover, foreign signature or key is in any request"
 test("every word a person said is in the request, in order", () => {
   fc.assert(
     fc.property(request, fc.constantFrom(...MODELS), (given, on) => {
-      const said = given.messages
-        .flatMap((one) => (one.role === "user" ? one.contents : []))
-        .flatMap((content) => (content.type === "text" ? [content.content] : []));
       const sent: { role: string; content: { text?: string }[] }[] = JSON.parse(
         encode(on, given).body,
       ).messages;
-      let rest = sent
+      const texts = sent
         .filter((one) => one.role === "user")
-        .flatMap((one) => one.content.map((part) => part.text ?? ""))
-        .join("\n\n");
-      for (const words of said
-        .filter((one) => one.trim() !== "")
-        .map((one) => one.replace(/\p{Surrogate}/gu, "\ufffd"))) {
-        const at = rest.indexOf(words);
-        expect(at).toBeGreaterThanOrEqual(0);
-        rest = rest.slice(at + words.length);
-      }
+        .flatMap((one) => one.content.map((part) => part.text ?? ""));
+      expect(lostWords(given, texts)).toEqual([]);
     }),
     { numRuns: RUNS / 3 },
   );
@@ -157,12 +128,8 @@ test("while a chat only grows, the blocks of one request begin the next", () => 
   const tools = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
   fc.assert(
     fc.property(fc.array(turn, { minLength: 2, maxLength: 6 }), fc.constantFrom(...MODELS), (turns, on) => {
-      const ask = (count: number) =>
-        encode(on, { system: "Be kind.", tools, messages: turns.slice(0, count).flat() }).blocks;
-      for (let count = 1; count < turns.length; count++) {
-        const before = ask(count).slice(0, -1);
-        expect(ask(count + 1).slice(0, before.length)).toEqual(before);
-      }
+      const blocksOf = (messages: LLMMessage[]) => encode(on, { system: "Be kind.", tools, messages }).blocks;
+      for (const { before, after } of growing(turns, blocksOf)) expect(after).toEqual(before);
     }),
     { numRuns: RUNS / 5 },
   );

@@ -1,13 +1,17 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type { LLMMessage } from "../message/index.js";
 import { bedrockBrokenRules } from "../testing/bedrockRules.js";
 import { histories } from "../testing/histories.js";
+import { askedInAnyWay, growing, hasOwnAnswer, lostWords } from "../testing/historyChecks.js";
 import { encode } from "./call.js";
 import type { EncodedRequest, Model, ModelRequest } from "./codec.js";
 import { model } from "./model.js";
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 30_000 : 900;
+
+vi.setConfig({ testTimeout: 600_000 });
 
 const IDS = [
   "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
@@ -41,21 +45,7 @@ const { request, turn } = histories({
   natives: [{ api: "bedrock", data: { rawArguments: "{" } }],
 });
 
-const asked: fc.Arbitrary<ModelRequest> = fc
-  .tuple(
-    request,
-    fc.constantFrom(undefined, "off", "low", "high"),
-    fc.constantFrom(undefined, 1, 1500, 4000, 1_000_000),
-    fc.constantFrom(undefined, 0, 0.5, 2),
-    fc.constantFrom(undefined, true, false),
-  )
-  .map(([given, thinking, maxTokens, temperature, cache]) => ({
-    ...given,
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(cache === undefined ? {} : { cache }),
-  }));
+const asked = askedInAnyWay(request);
 
 /** Half of the histories are the model's own, so that its thinking goes back to it, with what the API encrypted. */
 const onModel = fc
@@ -139,14 +129,7 @@ test("no metadata, foreign leftover, foreign signature or key is in any request"
     fc.property(onModel, ([given, on]) => {
       const { body } = encode(on, given);
       expect(body).not.toMatch(/canary-(metadata|native|key)|rawArguments/);
-      const own = given.messages.some(
-        (one) =>
-          one.role === "assistant" &&
-          one.provider === on.provider &&
-          one.api === on.api &&
-          one.model === on.id,
-      );
-      if (!own) expect(body).not.toContain("canary-signature");
+      if (!hasOwnAnswer(given, on)) expect(body).not.toContain("canary-signature");
     }),
     { numRuns: RUNS / 3 },
   );
@@ -155,23 +138,13 @@ test("no metadata, foreign leftover, foreign signature or key is in any request"
 test("every word a person said is in the request, in order", () => {
   fc.assert(
     fc.property(request, fc.constantFrom(...MODELS), (given, on) => {
-      const said = given.messages
-        .flatMap((one) => (one.role === "user" ? one.contents : []))
-        .flatMap((content) => (content.type === "text" ? [content.content] : []));
       const sent: { role: string; content: { text?: string }[] }[] = JSON.parse(
         encode(on, given).body,
       ).messages;
-      let rest = sent
+      const texts = sent
         .filter((one) => one.role === "user")
-        .flatMap((one) => one.content.map((part) => part.text ?? ""))
-        .join("\n\n");
-      for (const words of said
-        .filter((one) => one.trim() !== "")
-        .map((one) => one.replace(/\p{Surrogate}/gu, "\ufffd"))) {
-        const at = rest.indexOf(words);
-        expect(at).toBeGreaterThanOrEqual(0);
-        rest = rest.slice(at + words.length);
-      }
+        .flatMap((one) => one.content.map((part) => part.text ?? ""));
+      expect(lostWords(given, texts)).toEqual([]);
     }),
     { numRuns: RUNS / 3 },
   );
@@ -181,12 +154,8 @@ test("while a chat only grows, the blocks of one request begin the next", () => 
   const tools = [{ name: "look", description: "Looks.", parameters: { type: "object" } }];
   fc.assert(
     fc.property(fc.array(turn, { minLength: 2, maxLength: 6 }), fc.constantFrom(...MODELS), (turns, on) => {
-      const ask = (count: number) =>
-        encode(on, { system: "Be kind.", tools, messages: turns.slice(0, count).flat() }).blocks;
-      for (let count = 1; count < turns.length; count++) {
-        const before = ask(count).slice(0, -1);
-        expect(ask(count + 1).slice(0, before.length)).toEqual(before);
-      }
+      const blocksOf = (messages: LLMMessage[]) => encode(on, { system: "Be kind.", tools, messages }).blocks;
+      for (const { before, after } of growing(turns, blocksOf)) expect(after).toEqual(before);
     }),
     { numRuns: RUNS / 15 },
   );
