@@ -1,10 +1,12 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type AiSdkRuleSwitches, brokenRules } from "../testing/aiSdkRules.js";
 import { histories } from "../testing/histories.js";
 import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
 import { encode, encodeMemory } from "./call.js";
 import type { Model } from "./codec.js";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 // Divisible by 15: fast-check never ends on a fraction of a run.
 const RUNS = process.env.LONGHAND_LONG ? 12_000 : 600;

@@ -50,7 +50,8 @@ function spellSystem(
 ): void {
   if (model.quirks.midSystem !== "system") {
     const marked = `${HANDOFF_LABEL.system}\n${text}\n${HANDOFF_LABEL.systemEnd}`;
-    return spellUser([{ type: "text", text: marked }], from, model, spelling);
+    spellUser([{ type: "text", text: marked }], from, model, spelling);
+    return;
   }
   next("system", spelling);
   spelling.begin(from);

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type AssistantMessage, UserMessage } from "../message/index.js";
 import {
   type ChatCompletionsServer,
@@ -13,6 +13,8 @@ import { aiSdkModel } from "./aiSdkModel.js";
 import { call } from "./call.js";
 import type { Model, ModelEvent, ModelRequest } from "./codec.js";
 import { model } from "./model.js";
+
+vi.setConfig({ testTimeout: 600_000 });
 
 /** A provider of the AI SDK as it is published, and our own codec, before the same strict server. */
 let server: ChatCompletionsServer;
