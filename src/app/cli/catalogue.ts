@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { systemClock } from "../../gateway/clock.js";
 import { type Catalogue, catalogue } from "../../provider/catalogue.js";
 import { type OwnFacts, readModelFile } from "../../provider/modelFile.js";
-import { type Env, SettingError } from "./settings.js";
+import { type Env, readJsonFile, SettingError } from "./settings.js";
 
 const FILE = "models.json";
 
@@ -16,17 +16,8 @@ export function catalogueFrom(env: Env, data: string | null): Catalogue {
 }
 
 function ownFacts(path: string): OwnFacts {
-  const read = readModelFile(readJson(path));
+  const read = readModelFile(readJsonFile("LONGHAND_MODELS", path));
   if (read.ok) return read.own;
   const wrong = read.errors.map((error) => `${error.path}: ${error.reason}`).join("; ");
   throw new SettingError(`${path} says of models what cannot be right: ${wrong}.`);
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(resolve(path), "utf8"));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SettingError(`LONGHAND_MODELS is "${path}", which cannot be read as JSON: ${why}`);
-  }
 }

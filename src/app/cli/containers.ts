@@ -1,14 +1,12 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { type Container, readContainers } from "../../agent/index.js";
 import type { Log } from "../../gateway/index.js";
-import { type Env, SettingError } from "./settings.js";
+import { type Env, readJsonFile, SettingError } from "./settings.js";
 
 /** The containers that the file in LONGHAND_CONTAINERS describes. */
 export function containersFrom(env: Env, log: Log): Container[] {
   const path = env.LONGHAND_CONTAINERS?.trim();
   if (!path) return [];
-  const read = readContainers(readJson(path), env);
+  const read = readContainers(readJsonFile("LONGHAND_CONTAINERS", path), env);
   if (!read.ok) {
     const wrong = read.errors.map((error) => `${error.path}: ${error.reason}`).join("; ");
     throw new SettingError(`LONGHAND_CONTAINERS is "${path}": ${wrong}.`);
@@ -17,13 +15,4 @@ export function containersFrom(env: Env, log: Log): Container[] {
     ...container,
     log: (line) => log("info", "container.said", { container: container.name, line }),
   }));
-}
-
-function readJson(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(resolve(path), "utf8"));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SettingError(`LONGHAND_CONTAINERS is "${path}", which cannot be read as JSON: ${why}`);
-  }
 }

@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { clock, connectMcp, type McpTools } from "../../agent/index.js";
 import { type Log, systemClock } from "../../gateway/index.js";
 import { isRecord } from "../../message/json.js";
-import { type Env, SettingError } from "./settings.js";
+import { type Env, readJsonFile } from "./settings.js";
 
 /** How long a start waits for servers; one that takes longer is told of and left out. */
 const START_MS = 15_000;
@@ -16,7 +14,7 @@ export async function mcpTools(env: Env, log: Log): Promise<McpTools> {
   const path = env.LONGHAND_MCP?.trim();
   const nothing = async () => {};
   if (!path) return { tools: [clock], problems: [], refresh: nothing, close: nothing };
-  const { config, problems } = withVariables(readJson(path), env);
+  const { config, problems } = withVariables(readJsonFile("LONGHAND_MCP", path), env);
   const mcp = await connectMcp(config, {
     now: () => systemClock.now(),
     log: (server, line) => log("info", "mcp.said", { server, line }),
@@ -25,16 +23,6 @@ export async function mcpTools(env: Env, log: Log): Promise<McpTools> {
   });
   for (const why of [...problems, ...mcp.problems]) log("warn", "mcp.problem", { why });
   return { ...mcp, problems: [...problems, ...mcp.problems] };
-}
-
-function readJson(path: string): unknown {
-  const file = resolve(path);
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SettingError(`LONGHAND_MCP is "${path}", which cannot be read as JSON: ${why}`);
-  }
 }
 
 /** `${NAME}` is read from the environment, so that the file itself need hold no secret. */

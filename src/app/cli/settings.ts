@@ -57,6 +57,16 @@ export function loadEnvFile(): void {
   if (existsSync(".env")) process.loadEnvFile(".env");
 }
 
+/** What the JSON file says that a setting names. */
+export function readJsonFile(setting: string, path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(resolve(path), "utf8"));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SettingError(`${setting} is "${path}", which cannot be read as JSON: ${why}`);
+  }
+}
+
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
