@@ -2,9 +2,8 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { type AgentEnd, type AgentLimits, clock, runAgent, type Tool } from "../../agent/index.js";
 import { type ContainerEvent, type ContainerInput, ContainerLine } from "../../agent/containerProtocol.js";
-import { defaultModelName, resolveModel } from "../../provider/model.js";
-import { catalogueFrom } from "./catalogue.js";
 import { PipeHost } from "./agentHost.js";
+import { catalogueFrom } from "./catalogue.js";
 import { CommandFailed } from "./output.js";
 import { type Env, SettingError } from "./settings.js";
 
