@@ -71,6 +71,7 @@ import {
   readTree,
   type Summary,
   type Tree,
+  type TreeQuery,
 } from "./tree.js";
 import { turnLane } from "./turnLane.js";
 import { Turns } from "./turns.js";
@@ -376,13 +377,13 @@ export class Gateway {
   }
 
   /** The entries of a chat in the order they were made, and where a thread stands ("" is the main one). */
-  tree(query: Parameters<typeof readTree>[1]): Promise<Tree> {
+  tree(query: TreeQuery): Promise<Tree> {
     return readTree(this.hall, query);
   }
 
   /** Go on from any message or entry; with a summary, of the branch that is left. */
-  fork(jid: string, ask: ForkAsk): Promise<Moved> {
-    return forkChat(this.hall, jid, ask);
+  fork(jid: string, ask: ForkAsk, patienceMs?: number): Promise<Moved> {
+    return forkChat(this.hall, jid, ask, patienceMs);
   }
 
   /** Move a thread's head to any entry; null starts a fresh branch. Undoes a fork or a compaction too. */
@@ -391,8 +392,8 @@ export class Gateway {
   }
 
   /** Summarise what is old in a thread; waits for its running turn to end. */
-  compact(jid: string, threadId = ""): Promise<Summary> {
-    return compactChat(this.hall, jid, threadId);
+  compact(jid: string, threadId = "", patienceMs?: number): Promise<Summary> {
+    return compactChat(this.hall, jid, threadId, patienceMs);
   }
 
   /** Name an entry, so that it is found again. */

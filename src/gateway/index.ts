@@ -9,5 +9,5 @@ export type { FoundModel, GatewayLimits, Log, NoticeSource, Shell, ShellOutput }
 export type { IngestOptions, IngestResult } from "./ingest.js";
 export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";
-export type { ForkAsk, Moved, Summary, Tree, TreeEntry, TreeRefusal } from "./tree.js";
+export type { ForkAsk, Moved, Summary, Tree, TreeEntry, TreeQuery, TreeRefusal } from "./tree.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";

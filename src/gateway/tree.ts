@@ -14,11 +14,16 @@ export type TreeEntry = Omit<Entry, "chat_jid"> & {
 };
 export type Tree = { tree: TreeEntry[]; head: string | null };
 
-/** `unknown`: there is no such chat, entry or message. `busy`: a turn runs. `refused`: it could not be done. */
-export type TreeRefusal = { ok: false; kind: "unknown" | "busy" | "refused"; why: string };
+/**
+ * `unknown`: there is no such chat, entry or message. `busy`: a turn runs. `refused`: it could not be done. `waiting`: it
+ * will be done, later than anybody wanted to wait.
+ */
+export type TreeRefusal = { ok: false; kind: "unknown" | "busy" | "refused" | "waiting"; why: string };
 export type Moved = { ok: true; head: string | null } | TreeRefusal;
 export type Summary = { ok: true; entry: TreeEntry } | TreeRefusal;
 
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+const FOR_EVER = Number.POSITIVE_INFINITY;
 const FIRST_WORDS = 200;
 const LOOK_SOON_MS = 10;
 const LOOK_LATER_MS = 250;
@@ -28,16 +33,31 @@ const LOOKED_BACK = 100;
 const LABEL = "label";
 
 /** The entries of a chat in the order they were made, and where a thread stands. */
-export async function readTree(
-  hall: Hall,
-  query: { chat_jid: string; thread_id: string; after: string | null; limit: number },
-): Promise<Tree> {
+export async function readTree(hall: Hall, query: TreeQuery): Promise<Tree> {
   const { chat_jid, thread_id, after, limit } = query;
   const [entries, head] = await Promise.all([
-    hall.store.read.tree({ chat_jid, after, limit }),
+    query.newest ? newestEntries(hall, chat_jid, limit) : hall.store.read.tree({ chat_jid, after, limit }),
     hall.store.read.head(chat_jid, thread_id),
   ]);
   return { tree: entries.map(treeEntry), head };
+}
+
+export type TreeQuery = {
+  chat_jid: string;
+  thread_id: string;
+  after: string | null;
+  limit: number;
+  /** The newest entries instead, still in the order they were made. */
+  newest?: boolean;
+};
+
+async function newestEntries(hall: Hall, chatJid: string, limit: number): Promise<PathEntry[]> {
+  const entries = await hall.store.read.entries(chatJid, limit);
+  const messages = entries.map(({ message_id }) =>
+    message_id === null ? null : hall.store.read.message(chatJid, message_id),
+  );
+  const found = await Promise.all(messages);
+  return entries.map((entry, index) => ({ ...entry, message: found[index] ?? null }));
 }
 
 /** Move the head of a thread to an entry, whatever branch that is on; null starts a fresh one. */
@@ -61,12 +81,17 @@ export async function moveHead(
 export type ForkAsk = { from: string; summarise: boolean; thread_id: string };
 
 /** Go on from a message, or any other entry. With a summary, that of the branch which is left opens the new one. */
-export async function forkChat(hall: Hall, jid: string, ask: ForkAsk): Promise<Moved> {
+export async function forkChat(
+  hall: Hall,
+  jid: string,
+  ask: ForkAsk,
+  patienceMs: number = FOR_EVER,
+): Promise<Moved> {
   const { read } = hall.store;
   const entry = (await read.entry(jid, ask.from)) ?? (await read.entryOf(jid, ask.from));
   if (!entry) return unknown(`a message ${ask.from} that the assistant has read`);
   if (ask.summarise) {
-    const made = await askLane(hall, jid, ask.thread_id, { type: "fork", from: entry.id });
+    const made = await askLane(hall, jid, ask.thread_id, { type: "fork", from: entry.id }, patienceMs);
     return made.ok ? { ok: true, head: made.entry.id } : made;
   }
   return move(hall, jid, ask.thread_id, (chat) =>
@@ -75,8 +100,13 @@ export async function forkChat(hall: Hall, jid: string, ask: ForkAsk): Promise<M
 }
 
 /** Summarise what is old in a thread, now or as soon as its running turn has ended. */
-export function compactChat(hall: Hall, jid: string, threadId: string): Promise<Summary> {
-  return askLane(hall, jid, threadId, { type: "compact" });
+export function compactChat(
+  hall: Hall,
+  jid: string,
+  threadId: string,
+  patienceMs: number = FOR_EVER,
+): Promise<Summary> {
+  return askLane(hall, jid, threadId, { type: "compact" }, patienceMs);
 }
 
 /** Give an entry a name. It stands beside the entry, on no branch, so that no model reads it. */
@@ -101,8 +131,6 @@ export async function labelEntry(
   expectCommitted(await hall.store.commit({ facts: [{ type: "entry", entry }] }));
   return { ok: true, head: await hall.store.read.head(jid, labelled.thread_id) };
 }
-
-const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /** Moves that need no model are made at once, but never under a turn: its tools' results would lose their calls. */
 async function move(
@@ -131,7 +159,13 @@ const BUSY: TreeRefusal = {
 };
 
 /** Put a wish in the thread's lane, behind what waits there, and give what came of it. */
-async function askLane(hall: Hall, jid: string, threadId: string, ask: TreeAsk): Promise<Summary> {
+async function askLane(
+  hall: Hall,
+  jid: string,
+  threadId: string,
+  ask: TreeAsk,
+  patienceMs: number,
+): Promise<Summary> {
   if (!(await chatOf(hall, jid))) return unknown("a chat");
   const lane = turnLane(jid, threadId);
   const work: Work = {
@@ -145,14 +179,21 @@ async function askLane(hall: Hall, jid: string, threadId: string, ask: TreeAsk):
   };
   expectCommitted(await hall.store.commit({ facts: [{ type: "work", work }] }));
   hall.arrivals.tell(work);
-  await done(hall, work);
-  return resultOf(hall, work);
+  return (await isDone(hall, work, patienceMs)) ? resultOf(hall, work) : WAITING;
 }
 
-async function done(hall: Hall, { lane, id }: Work): Promise<void> {
+const WAITING: TreeRefusal = {
+  ok: false,
+  kind: "waiting",
+  why: "it waits its place: it will be done when the assistant has ended what it is doing here",
+};
+
+async function isDone(hall: Hall, { lane, id }: Work, patienceMs: number): Promise<boolean> {
+  const end = hall.clock.steady() + patienceMs;
   for (let wait = LOOK_SOON_MS; ; wait = Math.min(LOOK_LATER_MS, wait * 2)) {
     const waiting = await hall.store.read.work("turn", lane, LOOKED_AT);
-    if (!waiting.some((work) => work.id === id)) return;
+    if (!waiting.some((work) => work.id === id)) return true;
+    if (hall.clock.steady() >= end) return false;
     await hall.clock.sleep(wait);
   }
 }

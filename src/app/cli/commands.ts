@@ -7,6 +7,14 @@ import { plain } from "./plain.js";
 const chat = { type: "string", value: "jid", help: "which chat (home)" } as const;
 const chatOf = (typed: Typed): string => typed.text("chat") ?? "home";
 
+function countOf(typed: Typed): number {
+  const count = Number(typed.text("count") ?? 50);
+  if (!Number.isInteger(count) || count < 1 || count > 500) {
+    throw new CommandFailed(2, "--count takes a number from 1 to 500.");
+  }
+  return count;
+}
+
 /** A command that talks to the running server. */
 function asking(
   definition: Omit<Command, "run">,
@@ -90,10 +98,7 @@ export const COMMANDS: readonly Command[] = [
     },
     async (connection, typed, out) => {
       const { log } = await import("./conversation.js");
-      const count = Number(typed.text("count") ?? 50);
-      if (!Number.isInteger(count) || count < 1 || count > 500) {
-        throw new CommandFailed(2, "--count takes a number from 1 to 500.");
-      }
+      const count = countOf(typed);
       await log(connection, chatOf(typed), out, {
         count,
         follow: typed.has("follow"),
@@ -118,6 +123,64 @@ export const COMMANDS: readonly Command[] = [
   asking(
     { name: "context", takes: "", summary: "What the model would see now", options: { chat } },
     async (connection, typed, out) => (await import("./inspect.js")).context(connection, chatOf(typed), out),
+  ),
+  asking(
+    {
+      name: "tree",
+      takes: "",
+      summary:
+        "The newest entries of the tree: what the assistant reads now (│, the head ●), and other branches",
+      options: {
+        count: { type: "string", short: "n", value: "count", help: "how many entries (50)" },
+        chat,
+      },
+    },
+    async (connection, typed, out) =>
+      (await import("./tree.js")).tree(connection, chatOf(typed), out, { count: countOf(typed) }),
+  ),
+  asking(
+    {
+      name: "fork",
+      takes: "<message>",
+      summary: "Go on from a message, by its id or its number (log --ids), or from an entry of the tree",
+      options: {
+        summarise: { type: "boolean", help: "begin with a summary of the branch that is left" },
+        chat,
+      },
+    },
+    async (connection, typed, out) =>
+      (await import("./tree.js")).fork(connection, chatOf(typed), typed.words[0] ?? "", out, {
+        summarise: typed.has("summarise"),
+      }),
+  ),
+  asking(
+    {
+      name: "head",
+      takes: "<entry>",
+      summary: "Go on from any entry of the tree, also to undo a compaction; `fresh` starts a new branch",
+      options: { chat },
+    },
+    async (connection, typed, out) =>
+      (await import("./tree.js")).head(connection, chatOf(typed), typed.words[0] ?? "", out),
+  ),
+  asking(
+    {
+      name: "label",
+      takes: "<entry> <words…>",
+      summary: "Give an entry of the tree a name; no model reads it",
+      options: { chat },
+    },
+    async (connection, typed, out) =>
+      (await import("./tree.js")).label(connection, chatOf(typed), typed.words, out),
+  ),
+  asking(
+    {
+      name: "compact",
+      takes: "",
+      summary: "Summarise what is old in a chat, so that its calls become smaller; nothing is deleted",
+      options: { chat },
+    },
+    async (connection, typed, out) => (await import("./tree.js")).compact(connection, chatOf(typed), out),
   ),
   asking(
     {
@@ -207,6 +270,16 @@ export const COMMANDS: readonly Command[] = [
       options: { id: { type: "string", value: "id", help: "with add: a short name for settings" } },
     },
     async (connection, typed, out) => people(connection, typed.words, out, { id: typed.text("id") }),
+  ),
+  asking(
+    {
+      name: "erase",
+      takes: "<sender id or person:id>",
+      summary: "Erase a person: what they said, are called and attached, in every chat, for good",
+      options: { yes: { type: "boolean", help: "do not ask whether it is meant" } },
+    },
+    async (connection, typed, out) =>
+      (await import("./erase.js")).erase(connection, typed.words[0] ?? "", out, { yes: typed.has("yes") }),
   ),
   asking(
     { name: "link", takes: "", summary: "A new one-time link to the page", options: {} },

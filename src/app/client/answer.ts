@@ -39,13 +39,20 @@ export type Revision = { revision: number; content: string | null; at: string };
 /** A node of a chat's tree. */
 export type TreeEntry = {
   id: string;
+  /** The thread it was made in; "" is the main one. */
+  thread_id: string;
   parent: string | null;
   kind: string;
   message_id: string | null;
   turn_id: string | null;
   at: string;
   data: Record<string, unknown>;
+  /** The message it stands for, with its first words. */
+  message: { sender: string; sender_name: string; content: string; deleted: boolean } | null;
 };
+
+/** Where a thread stands now; or, where a turn had to be waited for too long, that it will be done. */
+export type HeadMoved = { head: string | null } | { waiting: string };
 
 /** What the next call would send. `body` is the request exactly, and block sizes are cut out of its UTF-8. */
 export type ContextPreview = { blocks: Block[]; left_out: LeftOut[]; body: string };

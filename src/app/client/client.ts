@@ -19,6 +19,7 @@ import type {
 } from "../../message/index.js";
 import type {
   ContextPreview,
+  HeadMoved,
   KnownAddress,
   Model,
   Page,
@@ -117,8 +118,24 @@ export function createClient(options: ClientOptions = {}) {
       message
         ? json<ContextPreview>("POST", inChat(jid, "/context"), { body: message })
         : json<ContextPreview>("GET", inChat(jid, "/context")),
-    tree: (jid: string, ask: Paging = {}) =>
+    /** Entries of a chat's tree, from the first or the newest ones, and where a thread ("" unless told) stands. */
+    tree: (jid: string, ask: Paging & { after?: string; thread_id?: string; newest?: boolean } = {}) =>
       json<Page<"tree", TreeEntry> & { head: string | null }>("GET", inChat(jid, "/tree"), split(ask)),
+    /** Go on from a message or an entry; with a summary of the branch that is left, if wanted. */
+    fork: (jid: string, ask: { from: string; summarise?: boolean; thread_id?: string }) =>
+      json<HeadMoved>("POST", inChat(jid, "/fork"), { body: ask }),
+    /** Move the head to any entry; null starts a fresh branch. */
+    moveHead: (jid: string, entry_id: string | null, thread_id?: string) =>
+      json<{ head: string | null }>("POST", inChat(jid, "/head"), {
+        body: { entry_id, ...(thread_id === undefined ? {} : { thread_id }) },
+      }),
+    label: (jid: string, entry_id: string, label: string) =>
+      json<{ head: string | null }>("POST", inChat(jid, "/label"), { body: { entry_id, label } }),
+    /** Summarise what is old. */
+    compact: (jid: string, thread_id?: string) =>
+      json<{ entry: TreeEntry } | { waiting: string }>("POST", inChat(jid, "/compact"), {
+        body: thread_id === undefined ? {} : { thread_id },
+      }),
     stop: (jid: string) => nothing("POST", inChat(jid, "/stop")),
 
     calls: (jid: string, ask: Paging & { turn_id?: string; after?: string } = {}) =>

@@ -1,5 +1,6 @@
 export type {
   ContextPreview,
+  HeadMoved,
   KnownAddress,
   Model,
   Page,

@@ -14,6 +14,7 @@ import { ingestRoutes } from "./routes/ingest.js";
 import { messageRoutes } from "./routes/messages.js";
 import { operateRoutes } from "./routes/operate.js";
 import { peopleRoutes } from "./routes/people.js";
+import { treeRoutes } from "./routes/tree.js";
 import { EventsQuery, serveEvents, startOf } from "./streams.js";
 
 /** A whole request has to be here by then; large attachments come over slow lines too. */
@@ -27,6 +28,7 @@ const ROUTES: readonly Route[] = [
   ...callRoutes,
   ...operateRoutes,
   ...peopleRoutes,
+  ...treeRoutes,
 ];
 
 export type ServerOptions = Served & {

@@ -23,17 +23,6 @@ const KnownAddress = z.object({
   last_seen: z.string(),
   count: z.int(),
 });
-const TreeEntry = z.object({
-  id: z.string(),
-  chat_jid: z.string(),
-  thread_id: z.string(),
-  parent: z.string().nullable(),
-  kind: z.string(),
-  message_id: z.string().nullable(),
-  turn_id: z.string().nullable(),
-  at: z.string(),
-  data: z.record(z.string(), z.unknown()),
-});
 const Listing = z.object({ limit, after: z.string().optional() });
 
 export const chatRoutes: Route[] = [
@@ -137,23 +126,6 @@ export const chatRoutes: Route[] = [
       const id = await gateway.postCustom(params.jid ?? "", custom_type, content);
       if (!id) throw unknown("chat");
       return ok({ id, custom_type }, 201);
-    },
-  }),
-  route({
-    method: "GET",
-    path: "/v1/chats/:jid/tree",
-    summary: "The chat's tree, and its head",
-    scope: "read",
-    query: z.object({ limit }),
-    answers: {
-      status: 200,
-      schema: z.object({ tree: z.array(TreeEntry), head: z.string().nullable(), next: z.null() }),
-    },
-    handle: async ({ gateway }, { params, query }) => {
-      const jid = params.jid ?? "";
-      if (!(await gateway.read.chat(jid))) throw unknown("chat");
-      const tree = await gateway.read.entries(jid, query.limit);
-      return ok({ tree, head: await gateway.read.head(jid, ""), next: null });
     },
   }),
   route({
