@@ -40,10 +40,15 @@ export function stopOf({ deadline, limits, spentUsd }: Run): AgentEnd | null {
   return null;
 }
 
+/** Does the model rest in the middle of a tool of its vendor's? It goes on when it is asked again, with nothing more said. */
+export function rests(message: AssistantMessage): boolean {
+  return message.stopReason === "tool_use" && AssistantMessage.toolCalls(message).length === 0;
+}
+
 /** Does the run end with this answer? After a `length` stop no tool runs: its last call may be half a call. */
 export function endsHere(message: AssistantMessage): boolean {
   if (message.stopReason === "length" || message.stopReason === "refusal") return true;
-  return AssistantMessage.toolCalls(message).length === 0;
+  return AssistantMessage.toolCalls(message).length === 0 && !rests(message);
 }
 
 /** One step's call, with its retries, and then with the fallback's. */

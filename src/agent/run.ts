@@ -3,7 +3,7 @@ import { freshBatch, runBatch, type ToolBatch, unfinishedBatch } from "./batch.j
 import { startDeadline } from "./deadline.js";
 import type { AgentEnd, AgentHost, AgentLimits, UnfinishedBatch } from "./host.js";
 import { limitsLeft, type Used } from "./limitsLeft.js";
-import { callModel, endsHere, type Run, stopOf } from "./modelCall.js";
+import { callModel, endsHere, type Run, rests, stopOf } from "./modelCall.js";
 import type { Tool } from "./tool.js";
 
 /** What a run starts with. `unfinished`: the batch in which a crash cut the turn short; `used`: what it took by then. */
@@ -38,6 +38,7 @@ export async function runSteps(run: Run, failure: AssistantMessage | null = null
       if (verdict === "end") return { status: "answered" };
       continue;
     }
+    if (rests(message)) continue;
     const end = await finishBatch(run, freshBatch(call.id, AssistantMessage.toolCalls(message)));
     if (end) return end;
   }

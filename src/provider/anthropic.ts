@@ -2,6 +2,7 @@ import type { SystemPart } from "../message/index.js";
 import { anthropicDecoder, anthropicWhole } from "./anthropicAnswer.js";
 import { anthropicSpell } from "./anthropicMessage.js";
 import { claudeOf, isAnthropicHost } from "./anthropicModel.js";
+import { endsInServerCall, withServerBlocks } from "./anthropicServerTools.js";
 import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicThinking.js";
 import { inputSchema } from "./anthropicTools.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
@@ -31,7 +32,7 @@ const IDS: IdRule = {
 function encodeAnthropic(model: Model, request: ModelRequest, before?: EncodeMemory): EncodedRequest {
   const memory = memoryFor(model, before);
   const given = handoff(request.messages, targetOf(model), request.origins, memory.fits);
-  const { history, leftOut } = signedThinking(given.messages);
+  const { history, leftOut } = signedThinking(withServerBlocks(given.messages));
   const claude = claudeOf(model.id);
   const maxTokens = maxTokensOf(request, model.maxOutput ?? claude.maxOutput);
   const plan = planThinking(claude, request.thinking, maxTokens, history);
@@ -57,7 +58,7 @@ function encodeAnthropic(model: Model, request: ModelRequest, before?: EncodeMem
   return {
     url: messagesUrl(model.baseUrl),
     headers: headersOf(model, warmth !== undefined),
-    ...bodyOf(writer, messages, closing(messages.role)),
+    ...bodyOf(writer, messages, closing(messages.role, endsInServerCall(fitting))),
     leftOut: [...given.leftOut, ...leftOut],
     renamedTools,
   };
@@ -148,8 +149,8 @@ const NOTHING_SAID =
 const GO_ON =
   ']},{"role":"user","content":[{"type":"text","text":"[Nobody has said anything since. Go on.]"}]}]}';
 
-/** What ends a body, by the role of what was said last. */
-function closing(role: string): string {
+/** What ends a body, by the role of what was said last. An answer that rests goes back as it is. */
+function closing(role: string, rests: boolean): string {
   if (role === "") return NOTHING_SAID;
-  return role === "assistant" ? GO_ON : "]}]}";
+  return role === "assistant" && !rests ? GO_ON : "]}]}";
 }

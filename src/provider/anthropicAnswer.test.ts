@@ -99,7 +99,7 @@ test("blocks, deltas, events and fields nobody knows are skipped, and the rest i
     { type: "weather" },
     { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "so" } },
     { type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation: {} } },
-    ...block(1, { type: "server_tool_use", id: "srv", name: "web_search" }, [
+    ...block(1, { type: "oracle", id: "o", name: "delphi" }, [
       { type: "input_json_delta", partial_json: "{}" },
     ]),
     ...block(2, { type: "compaction" }, [{ type: "compaction_delta", content: "x" }]),
@@ -164,6 +164,7 @@ test("tokens are counted once each, in classes that do not overlap", () => {
     outputTokens: 59,
     cacheReadTokens: 20,
     cacheWriteTokens: 7,
+    longCacheWriteTokens: 4,
     reasoningTokens: 5,
     cost: null,
   });

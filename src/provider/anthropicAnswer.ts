@@ -73,7 +73,10 @@ export function anthropicDecoder(model: Model): StreamDecoder {
   function ending(): Ending {
     if (failure) return { stopReason: "error", failure };
     if (!done || unreadable) return { stopReason: "error", failure: CUT };
-    return endingOf(reason ?? "end_turn", details, contents.hasCalls());
+    return endingOf(reason ?? "end_turn", details, {
+      hasCalls: contents.hasCalls(),
+      endsInServerCall: contents.endsInServerCall(),
+    });
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { AssistantContent, ToolCallContent } from "../message/index.js";
 import type { ModelDelta } from "./codec.js";
+import { isServerBlock, type ServerBlock, serverContent } from "./anthropicServerTools.js";
 import { isRecord } from "./json.js";
 import { readToolArguments } from "./toolArguments.js";
 
@@ -7,7 +8,8 @@ type Growing =
   | { type: "text"; pieces: string[] }
   | { type: "thinking"; pieces: string[]; signature: string }
   | { type: "redacted"; data: string }
-  | { type: "tool_use"; id: string; name: string; pieces: string[]; input: unknown };
+  | { type: "tool_use"; id: string; name: string; pieces: string[]; input: unknown }
+  | { type: "server"; block: ServerBlock; pieces: string[] };
 
 /** Gathers the contents of an answer from the blocks and deltas they stream in. */
 export type ContentGatherer = {
@@ -15,6 +17,8 @@ export type ContentGatherer = {
   start(index: number, block: unknown): ModelDelta[];
   grow(index: number, delta: unknown): ModelDelta[];
   hasCalls(): boolean;
+  /** Is the last thing in it the call of a tool that runs at the vendor? */
+  endsInServerCall(): boolean;
   finish(api: string): AssistantContent[];
 };
 
@@ -75,6 +79,7 @@ export function contentGatherer(): ContentGatherer {
           partOf(begin(index, callOf(block)));
           return [];
         default:
+          if (isServerBlock(block)) partOf(begin(index, { type: "server", block, pieces: [] }));
           return [];
       }
     },
@@ -90,7 +95,10 @@ export function contentGatherer(): ContentGatherer {
           return [];
         case "input_json_delta": {
           const call = blocks.get(index);
-          if (call?.type === "tool_use" && typeof delta.partial_json === "string")
+          if (
+            (call?.type === "tool_use" || call?.type === "server") &&
+            typeof delta.partial_json === "string"
+          )
             call.pieces.push(delta.partial_json);
           return [];
         }
@@ -99,6 +107,10 @@ export function contentGatherer(): ContentGatherer {
       }
     },
     hasCalls: () => parts.some((part) => part.type === "tool_use"),
+    endsInServerCall() {
+      const last = parts.at(-1);
+      return last?.type === "server" && last.block.type === "server_tool_use";
+    },
     finish: (api) => parts.map((part) => contentOf(part, api)),
   };
 }
@@ -118,7 +130,13 @@ function contentOf(part: Growing, api: string): AssistantContent {
       return { type: "thinking", content: "", signature: part.data, redacted: true };
     case "tool_use":
       return callContent(part, api);
+    case "server":
+      return serverContent(withInput(part.block, part.pieces.join("")), api);
   }
+}
+
+function withInput(block: ServerBlock, streamed: string): ServerBlock {
+  return streamed.trim() === "" ? block : { ...block, input: readToolArguments(streamed).args };
 }
 
 /** `native` keeps what the arguments do not show: how they were written, where they had to be repaired or are lost. */

@@ -1,4 +1,5 @@
 import { HANDOFF_LABEL, type Origin, type ThinkingContent } from "../message/index.js";
+import { serverBlockIn } from "./anthropicServerTools.js";
 import type { Quirks } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
 import { toJson } from "./json.js";
@@ -135,9 +136,12 @@ function spellAssistant({ parts, results, from }: Assistant, spelling: Spelling)
 
 function spellPart(part: Assistant["parts"][number], spelling: Spelling): void {
   switch (part.type) {
-    case "text":
-      textBlock(part.text, spelling);
+    case "text": {
+      const block = part.native ? serverBlockIn(part.native) : null;
+      if (block) spelling.put(toJson(block));
+      else textBlock(part.text, spelling);
       return;
+    }
     case "thinking":
       spellThinking(part.thinking, spelling);
       return;

@@ -1,6 +1,7 @@
 import type { LeftOut } from "../message/index.js";
 import { showsApart } from "./anthropicMessage.js";
 import type { Claude } from "./anthropicModel.js";
+import { serverBlockIn } from "./anthropicServerTools.js";
 import type { ModelRequest } from "./codec.js";
 import { type Fitted, isBlank } from "./fitted.js";
 import { leaveOut } from "./origin.js";
@@ -16,14 +17,15 @@ export function signedThinking(history: readonly Fitted[]): { history: Fitted[];
   const leftOut: LeftOut[] = [];
   const fitted: Fitted[] = [];
   for (const one of history) {
-    const taken = one.role === "assistant" ? remembered(TAKEN, one, withSignedThinking) : one;
+    const taken =
+      one.role !== "assistant" || isWhollyTaken(one) ? one : remembered(TAKEN, one, withSignedThinking);
     if (taken) fitted.push(taken);
     else leftOut.push(...leaveOut(one.from, "thinking alone, which this API cannot take back"));
   }
   return { history: fitted, leftOut };
 }
 
-/** The same of the same: what was spelled once is known again by its identity. */
+/** What was made of an answer once is made of it again, the same value, by which its spelling is known again. */
 const TAKEN = new WeakMap<Assistant, Assistant | null>();
 const THOUGHTLESS = new WeakMap<Assistant, Assistant>();
 
@@ -39,20 +41,23 @@ function remembered<Made>(
   return made;
 }
 
+function isWhollyTaken({ parts }: Assistant): boolean {
+  return parts.at(-1)?.type !== "thinking" && parts.every(isTaken);
+}
+
 function withSignedThinking(one: Assistant): Assistant | null {
-  if (one.parts.every(isTaken) && one.parts.at(-1)?.type !== "thinking") return one;
   const parts = one.parts.flatMap(asTaken);
   while (parts.at(-1)?.type === "thinking") parts.pop();
   return parts.length > 0 ? { ...one, parts } : null;
 }
 
 function isTaken(part: Part): boolean {
-  if (part.type === "text") return !isBlank(part.text);
+  if (part.type === "text") return !isBlank(part.text) || serverBlockIn(part.native) !== null;
   return part.type !== "thinking" || part.thinking.signature !== "";
 }
 
 function asTaken(part: Part): Part[] {
-  if (part.type === "text") return isBlank(part.text) ? [] : [part];
+  if (part.type === "text") return isTaken(part) ? [part] : [];
   if (part.type !== "thinking" || part.thinking.signature !== "") return [part];
   const { content, redacted } = part.thinking;
   return isBlank(content) || redacted ? [] : [{ type: "text", text: content }];

@@ -15,10 +15,19 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   redacted_thinking: ["type", "data"],
   tool_use: ["type", "id", "name", "input", "cache_control"],
   tool_result: ["type", "tool_use_id", "content", "is_error", "cache_control"],
+  server_tool_use: ["type", "id", "name", "input", "caller", "cache_control"],
+  web_search_tool_result: ["type", "tool_use_id", "content", "caller", "cache_control"],
 };
 const IN_ROLE: Readonly<Record<string, readonly string[]>> = {
   user: ["text", "image", "tool_result"],
-  assistant: ["text", "thinking", "redacted_thinking", "tool_use"],
+  assistant: [
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "server_tool_use",
+    "web_search_tool_result",
+  ],
   system: ["text"],
 };
 
@@ -39,6 +48,27 @@ export function contentRules(content: unknown, role: string, verify: Verify | un
   if (role === "assistant" && last.endsWith("thinking"))
     broken.push(`the final block in an assistant message cannot be ${last}`);
   return broken;
+}
+
+/** The vendor's own tools: a call and what it gave stand in one turn of the assistant; the last may wait for it. */
+export function serverToolRules(messages: readonly Fields[]): string[] {
+  return messages.flatMap((message, at) => {
+    const blocks = blocksOf(message.content);
+    const called = blocks.flatMap((block) => (block.type === "server_tool_use" ? [block.id] : []));
+    const given = blocks.flatMap((block) =>
+      /^web_.*_tool_result$/.test(String(block.type)) ? [block.tool_use_id] : [],
+    );
+    const rests =
+      at === messages.length - 1 && blocks.at(-1)?.type === "server_tool_use" ? [called.pop()] : [];
+    return [
+      ...called
+        .filter((id) => !given.includes(id))
+        .map((id) => `messages.${at}: server_tool_use ${id} without its result`),
+      ...given
+        .filter((id) => ![...called, ...rests].includes(id))
+        .map((id) => `messages.${at}: a result of ${id}, which was not called`),
+    ];
+  });
 }
 
 function resultsFirst(blocks: readonly Fields[]): string[] {
@@ -69,7 +99,10 @@ function ownRules(block: Fields, type: string, verify: Verify | undefined): stri
     case "redacted_thinking":
       return typeof block.data === "string" && block.data !== "" ? [] : ["redacted thinking without data"];
     case "tool_use":
+    case "server_tool_use":
       return callRules(block);
+    case "web_search_tool_result":
+      return [];
     default:
       return resultRules(block);
   }

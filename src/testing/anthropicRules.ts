@@ -1,5 +1,12 @@
 import { isRecord, parseJson } from "../provider/json.js";
-import { blocksOf, contentRules, type Fields, NAME, type Verify } from "./anthropicBlockRules.js";
+import {
+  blocksOf,
+  contentRules,
+  type Fields,
+  NAME,
+  serverToolRules,
+  type Verify,
+} from "./anthropicBlockRules.js";
 import { mediaRules } from "./mediaRules.js";
 
 /** What the server knows that is in no request. */
@@ -199,11 +206,11 @@ function orderRules(messages: readonly Fields[], kind: Kind): string[] {
     if (at + 1 < roles.length && roles[at + 1] !== "assistant")
       broken.push(`messages.${at}: role 'system' must precede an 'assistant' message or end the array`);
   });
-  return [...broken, ...prefillRules(messages.at(-1), kind)];
+  return [...broken, ...serverToolRules(messages), ...prefillRules(messages.at(-1), kind)];
 }
 
 function prefillRules(last: Fields | undefined, { prefill }: Kind): string[] {
-  if (last?.role !== "assistant") return [];
+  if (last?.role !== "assistant" || blocksOf(last.content).at(-1)?.type === "server_tool_use") return [];
   if (!prefill) return ["this model does not support assistant message prefill"];
   const text = String(blocksOf(last.content).at(-1)?.text ?? "");
   return /\s$/.test(text) ? ["final assistant content cannot end with trailing whitespace"] : [];
