@@ -18,60 +18,55 @@ export type BlockWriter = {
   quote(text: string): void;
   /** How many blocks have begun. */
   count(): number;
-  readonly blocks: EncodedBlock[];
+  /** All of it, between what stands before and behind it elsewhere. Nothing can be written after that. */
+  finish(before: string, after: string): string;
+  /** Those that were put in pieces have their texts once the body was asked for. */
+  blocks: EncodedBlock[];
   body(): string;
 };
 
 const NO_SOURCES: Source[] = [];
 
-/** A writer for one body. It is put together once, at the end; the blocks are stretches of it. */
+/**
+ * A writer for one body. It grows as one text, which is put together when it is first cut: blocks are stretches of it,
+ * and copy nothing. No list holds its pieces: one so long would outlive them, and they with it.
+ */
 export function blockWriter(): BlockWriter {
-  const pieces: string[] = [];
   const blocks: EncodedBlock[] = [];
-  /** Of each block, which piece is its first. */
+  /** Where each block begins. */
   const starts: number[] = [];
   let text = "";
-  let finished = 0;
+  let isFinished = false;
   let first = true;
 
-  function start(kind: BlockKind, sources: Source[]): void {
-    blocks.push({ kind, sources, text: "" });
-    starts.push(pieces.length);
+  function start(kind: BlockKind, sources: Source[], whole: string): void {
+    blocks.push({ kind, sources, text: whole });
+    starts.push(text.length);
+    text += whole;
   }
 
   function add(kind: BlockKind, text: string, sources: Source[]): void {
-    if (text === "") return;
-    start(kind, sources);
-    pieces.push(text);
+    if (text !== "") start(kind, sources, text);
   }
 
-  /** A block of one piece is that piece; others are cut out of the whole, which copies nothing. */
-  function finish(): void {
-    if (finished === blocks.length) return;
-    if (finished > 0) throw new Error("a body that was read is finished");
-    finished = blocks.length;
-    text = pieces.join("");
-    let at = 0;
+  function finish(before: string, after: string): string {
+    if (isFinished) throw new Error("a body that was read is finished");
+    isFinished = true;
+    const end = text.length;
+    text = before + text + after;
     for (let index = 0; index < blocks.length; index++) {
       const block = blocks[index];
-      const from = starts[index] ?? 0;
-      const to = starts[index + 1] ?? pieces.length;
-      let length = 0;
-      for (let piece = from; piece < to; piece++) length += pieces[piece]?.length ?? 0;
-      if (block) block.text = to - from === 1 ? (pieces[from] ?? "") : text.slice(at, at + length);
-      at += length;
+      if (block?.text !== "") continue;
+      const from = before.length + (starts[index] ?? end);
+      block.text = text.slice(from, before.length + (starts[index + 1] ?? end));
     }
+    return text;
   }
 
   return {
-    get blocks() {
-      finish();
-      return blocks;
-    },
-    body() {
-      finish();
-      return text;
-    },
+    blocks,
+    body: () => (isFinished ? text : finish("", "")),
+    finish,
     add,
     frame: (text) => add("frame", text, NO_SOURCES),
     list(text) {
@@ -84,13 +79,12 @@ export function blockWriter(): BlockWriter {
       add(from.kind, text, from.sources);
     },
     count: () => blocks.length,
-    begin: (from) => start(from.kind, from.sources),
+    begin: (from) => start(from.kind, from.sources, ""),
     put(json) {
-      pieces.push(json);
+      text += json;
     },
-    quote(text) {
-      if (isSafeInJson(text)) pieces.push('"', text, '"');
-      else pieces.push(quoteWithCare(text));
+    quote(said) {
+      text += isSafeInJson(said) ? `"${said}"` : quoteWithCare(said);
     },
   };
 }

@@ -52,8 +52,7 @@ export function handoff(
   const fitting: Fitting = { target, origins, giveId: giver.give };
   for (let at = from; at < history.length; at++) {
     const message = history[at];
-    if (message)
-      memory.fits.push({ given: giver.count(), ...fitOne(message, memory.pairs.answersOf(at), fitting) });
+    if (message) memory.fits.push(fitOne(message, memory.pairs.answersOf(at), fitting, giver.count()));
   }
   return {
     leading: leading.flatMap((message) => fitSystem(message, origins) ?? []),
@@ -92,7 +91,8 @@ function pairAt(history: readonly LLMMessage[], at: number, pairs: Pairing): num
 function countSame(history: readonly LLMMessage[], origins: Origins, memory: FitMemory): number {
   const most = Math.min(history.length, memory.messages.length);
   for (let at = 0; at < most; at++) {
-    const [message, before] = [history[at], memory.messages[at]];
+    const message = history[at];
+    const before = memory.messages[at];
     if (!message || !before || !sameMessage(message, before)) return at;
     if (!sameOrigin(origins.get(message.id), memory.origins[at])) return at;
   }
@@ -113,11 +113,13 @@ function fittedIn({ fits, pairs }: FitMemory, origins: Origins): Omit<FittedHist
 
 const NOTHING_LEFT_OUT: LeftOut[] = [];
 
-function fitOne(message: LLMMessage, answers: Answers, fitting: Fitting): Omit<Fit, "given"> {
+function fitOne(message: LLMMessage, answers: Answers, fitting: Fitting, given: number): Fit {
   const fitted = message.role === "tool" ? null : fitMessage(message, answers, fitting);
-  if (fitted || message.role === "tool" || isOnlyResults(message))
-    return { fitted, leftOut: NOTHING_LEFT_OUT };
-  return { fitted, leftOut: leaveOut(originOf(message, fitting.origins), whyLeftOut(message)) };
+  const leftOut =
+    fitted || message.role === "tool" || isOnlyResults(message)
+      ? NOTHING_LEFT_OUT
+      : leaveOut(originOf(message, fitting.origins), whyLeftOut(message));
+  return { fitted, leftOut, given };
 }
 
 function fitMessage(

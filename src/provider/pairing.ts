@@ -65,10 +65,11 @@ export function pairing(): Pairing {
       let least = at;
       if (message.role === "assistant") openCalls(message, at);
       else if (message.role !== "system") {
-        message.contents.forEach((content, index) => {
-          if (content.type !== "tool_result") return;
-          least = Math.min(least, place({ result: content, message, index }, at));
-        });
+        for (let index = 0; index < message.contents.length; index++) {
+          const content = message.contents[index];
+          if (content?.type === "tool_result")
+            least = Math.min(least, place({ result: content, message, index }, at));
+        }
       }
       changed.push(least);
       return least;

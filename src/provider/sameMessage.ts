@@ -15,7 +15,10 @@ export function sameMessage(a: LLMMessage, b: LLMMessage): boolean {
 /** Does a message show a file of this machine, which may change while the message does not? */
 export function dependsOnFiles(message: LLMMessage): boolean {
   if (message.role !== "user" && message.role !== "tool") return false;
-  return message.contents.some((content) => mediaOf(content).some(isFile));
+  for (const content of message.contents) {
+    if (content.type !== "text" && mediaOf(content).some(isFile)) return true;
+  }
+  return false;
 }
 
 const NO_MEDIA: readonly (string | Uint8Array)[] = [];

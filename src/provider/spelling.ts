@@ -25,7 +25,8 @@ type Mark = { message: Fitted; role: string; blocks: number; leftOut: number; cl
 type SpelledMemory = {
   marks: Mark[];
   blocks: EncodedBlock[];
-  text: string;
+  /** All of the blocks, as what each request added. */
+  texts: string[];
   leftOut: LeftOut[];
   claimed: Set<string>;
 };
@@ -42,7 +43,7 @@ export function encodeMemory(): EncodeMemory {
 }
 
 function noSpelling(): SpelledMemory {
-  return { marks: [], blocks: [], text: "", leftOut: [], claimed: new Set() };
+  return { marks: [], blocks: [], texts: [], leftOut: [], claimed: new Set() };
 }
 
 /** A memory made ready for a model: what was spelled for another says nothing. */
@@ -53,10 +54,10 @@ export function memoryFor(model: Model, memory: EncodeMemory = encodeMemory()): 
   return memory;
 }
 
+/** A history that was spelled, and whose new blocks are yet to be put together. */
 export type SpelledHistory = {
-  blocks: readonly EncodedBlock[];
-  /** All of the blocks. */
-  text: string;
+  spelled: SpelledMemory;
+  writer: BlockWriter;
   /** Of what was written last. */
   role: string;
   leftOut: readonly LeftOut[];
@@ -98,9 +99,7 @@ export function spellHistory(
       claimed: claimed.size,
     });
   }
-  for (const block of writer.blocks) spelled.blocks.push(block);
-  spelled.text += writer.body();
-  return { blocks: spelled.blocks, text: spelled.text, role: spelling.role, leftOut: spelled.leftOut };
+  return { spelled, writer, role: spelling.role, leftOut: spelled.leftOut };
 }
 
 /** How many messages stand as they would again. One of the system's may be spelled by what follows it. */
@@ -116,23 +115,53 @@ function rewind(spelled: SpelledMemory, count: number): number {
   if (count === spelled.marks.length) return count;
   const mark = count === 0 ? NOTHING : (spelled.marks[count - 1] ?? NOTHING);
   spelled.marks.length = count;
-  const cut = spelled.blocks.splice(mark.blocks).reduce((length, { text }) => length + text.length, 0);
-  spelled.text = spelled.text.slice(0, spelled.text.length - cut);
+  const cut = spelled.blocks.splice(mark.blocks);
+  cutEnd(
+    spelled.texts,
+    cut.reduce((length, { text }) => length + text.length, 0),
+  );
   spelled.leftOut.length = mark.leftOut;
   spelled.claimed = new Set([...spelled.claimed].slice(0, mark.claimed));
   return count;
 }
 
+/** Takes so many characters from the end. */
+function cutEnd(texts: string[], length: number): void {
+  let left = length;
+  for (let last = texts.pop(); last !== undefined; last = texts.pop()) {
+    if (last.length > left) {
+      texts.push(last.slice(0, last.length - left));
+      return;
+    }
+    left -= last.length;
+  }
+}
+
 const NOTHING = { blocks: 0, leftOut: 0, claimed: 0 };
 
-/** A body of what stands before a history, the history, and what ends it. */
+const MOST_TEXTS = 64;
+
+/**
+ * A body of what stands before a history, the history, and what ends it. The first of a chat is put together in one go,
+ * and its blocks are stretches of it; later ones are what was there and what is new.
+ */
 export function bodyOf(
   head: BlockWriter,
-  { blocks, text }: SpelledHistory,
+  { spelled, writer }: SpelledHistory,
   closing: string,
 ): { body: string; blocks: EncodedBlock[] } {
-  return {
-    body: head.body() + text + closing,
-    blocks: [...head.blocks, ...blocks, { kind: "frame", sources: [], text: closing }],
-  };
+  const before = head.body();
+  let body: string;
+  if (spelled.blocks.length === 0) {
+    body = writer.finish(before, closing);
+    spelled.texts = [body.slice(before.length, body.length - closing.length)];
+  } else {
+    spelled.texts.push(writer.body());
+    if (spelled.texts.length > MOST_TEXTS) spelled.texts = [spelled.texts.join("")];
+    body = before;
+    for (const text of spelled.texts) body += text;
+    body += closing;
+  }
+  spelled.blocks = spelled.blocks.concat(writer.blocks);
+  return { body, blocks: head.blocks.concat(spelled.blocks, { kind: "frame", sources: [], text: closing }) };
 }
