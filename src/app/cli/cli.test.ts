@@ -98,6 +98,25 @@ describe("the command line", () => {
     expect(nobody).toMatchObject({ code: 4, err: expect.stringContaining("no such person: olivia") });
   });
 
+  it("erases a person only when it is meant, and says what it found", async () => {
+    await run(["register", "gone", "--trigger", "always"]);
+    const said = await server.submit("gone", "hello", { sender_id: "slack:Z1", sender_display_name: "Zoe" });
+    await server.outcome("gone", said.body.message_id);
+    const unasked = await run(["erase", "slack:Z1"]);
+    expect(unasked).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
+    expect(await run(["erase", "slack:nobody", "--yes"])).toMatchObject({ code: 4 });
+    const erased = await run(["erase", "slack:Z1", "--yes"]);
+    expect(erased).toMatchObject({ code: 0, err: "" });
+    expect(erased.out).toMatch(/^Erased: \d+ messages?, 0 files\.\nRedacted: \d+ receipts?\./);
+    const [row] = await server.messages("gone");
+    expect(row).toMatchObject({ sender: "erased", sender_name: "", content: "" });
+    const [call] = (await run(["calls", "--chat", "gone", "--json"])).out.split("\n");
+    const { id } = JSON.parse(call ?? "{}");
+    expect((await server.ask("GET", `/v1/calls/${id}/request`)).status).toBe(410);
+    expect((await server.ask("DELETE", "/v1/senders/slack:Z1")).status).toBe(404);
+    expect((await server.ask("DELETE", "/v1/senders/Olivia")).status).toBe(422);
+  });
+
   it("takes an address in with one command, and changes a chat's settings", async () => {
     expect((await run(["addresses"])).out).toContain("Nobody");
     const made = await run(["register", "webhook:room-1", "--name", "Room", "--trigger", "sticky", "--json"]);
