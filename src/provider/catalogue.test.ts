@@ -57,7 +57,7 @@ describe("a model at its vendor's own address", () => {
   it("has the list's price and window, and nobody is asked", async () => {
     const refuse = async () => Promise.reject(new Error("nobody is asked"));
     const model = await resolved("openai/gpt-4.1-mini", { OPENAI_API_KEY: "k" }, { fetch: refuse });
-    expect(model).toMatchObject({ window: 1_000_000, maxOutput: 32_768, price: { input: 0.4, output: 1.6 } });
+    expect(model).toMatchObject({ window: 1_047_576, maxOutput: 32_768, price: { input: 0.4, output: 1.6 } });
   });
 
   it("has a window also where the list has none", async () => {

@@ -37,7 +37,7 @@ const REMEMBER_MS = 60_000;
 const REMEMBER_FAILURE_MS = 10_000;
 
 /**
- * What is known of a model comes from four places; later ones go before earlier ones: what is built in, the price list,
+ * What is known of a model comes from four places; later ones go before earlier ones: the price list, what is built in,
  * what its server says of it (where that is not the vendor's own), and what the owner says.
  */
 export function catalogue({ env, now, own = () => ({}), ...options }: CatalogueOptions): Catalogue {
@@ -49,8 +49,10 @@ export function catalogue({ env, now, own = () => ({}), ...options }: CatalogueO
     const listed = baseUrl.startsWith("https:") ? (await priceList())(baseUrl, id) : {};
     const said = isAskable(model) ? await told(model) : null;
     const one = said?.ok ? said.models.find((known) => known.id === id) : undefined;
+    // The list rounds windows, and ours are exact; ours is the price of what the list does not know yet.
+    const builtIn = { ...builtInFacts(model), price: null };
     const price = { price: model.price };
-    return mergedFacts([builtInFacts(model), price, listed, one?.facts ?? {}, own(`${provider}/${id}`)]);
+    return mergedFacts([price, listed, builtIn, one?.facts ?? {}, own(`${provider}/${id}`)]);
   };
 
   const resolve: Catalogue["resolve"] = async (name) => {

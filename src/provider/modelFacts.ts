@@ -23,17 +23,19 @@ const BY_NAME: readonly Row<{ images?: boolean; audio?: boolean }>[] = [
   { id: /^(gpt-3\.5|o1-mini|o1-preview|o3-mini)/, facts: { images: false } },
 ];
 
-/** OpenAI's, at its own address: elsewhere anything may bear these names. Later rows go before earlier ones. */
+/**
+ * OpenAI's, at its own address: elsewhere anything may bear these names. Later rows go before earlier ones. A window is
+ * exact or not said: an answer to more than fits is taken for a failure.
+ */
 const OPENAI: readonly Row[] = [
   { id: /^(gpt|chatgpt|codex)-|^o\d/, facts: { images: true, audio: false, pdf: true, tools: true } },
   { id: /^(gpt|chatgpt)-/, facts: { thinking: false } },
   { id: /^(gpt-3\.5|gpt-4-|gpt-4$)/, facts: { pdf: false, maxOutput: 4096 } },
   { id: /^(gpt|chatgpt)-4o/, facts: { window: 128_000, maxOutput: 16_384 } },
-  { id: /^gpt-4\.1/, facts: { window: 1_000_000, maxOutput: 32_768 } },
+  { id: /^gpt-4\.1/, facts: { window: 1_047_576, maxOutput: 32_768 } },
   { id: /^o\d/, facts: { window: 200_000, maxOutput: 100_000, thinking: true } },
-  { id: /^gpt-5/, facts: { window: 400_000, maxOutput: 128_000, thinking: true } },
-  { id: /^gpt-(5\.[4-9]|6)(?!.*-(mini|nano))/, facts: { window: 1_000_000 } },
-  { id: /^gpt-6/, facts: { maxOutput: 128_000, thinking: true } },
+  { id: /^gpt-[56]/, facts: { maxOutput: 128_000, thinking: true } },
+  { id: /^gpt-5(\.[12])?(?![.\d])/, facts: { window: 400_000 } },
   { id: /^gpt-5.*-chat/, facts: { window: 128_000, maxOutput: 16_384, thinking: false } },
 ];
 

@@ -1,9 +1,13 @@
 import { calcPrice } from "@pydantic/genai-prices";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { Usage } from "../message/index.js";
+import { Usage, UserMessage } from "../message/index.js";
+import { chunk, eventStream } from "../testing/chatCompletionsServer.js";
+import { usageReader } from "./anthropicUsage.js";
+import { call } from "./call.js";
 import type { Price } from "./codec.js";
 import { model } from "./model.js";
+import { readUsage } from "./openaiChatUsage.js";
 import { priced, ratesAt } from "./price.js";
 import { priceList } from "./priceList.js";
 
@@ -172,4 +176,58 @@ test("for any usage at any time: no class is less than nothing, they add up to t
     ),
     { numRuns: 500 },
   );
+});
+
+describe("what servers tell of money and of long cache writes", () => {
+  it("OpenRouter's own figure stands, with the vendor's share where the key is one's own", () => {
+    const told = { prompt_tokens: 10, completion_tokens: 5, cost: 0.02 };
+    expect(readUsage(told).cost).toEqual({
+      input: 0,
+      output: 0.02,
+      cacheRead: 0,
+      cacheWrite: 0,
+      total: 0.02,
+    });
+    const details = { upstream_inference_cost: 0.3, upstream_inference_prompt_cost: 0.1 };
+    expect(readUsage({ ...told, is_byok: true, cost_details: details }).cost).toMatchObject({
+      input: 0.1,
+      total: 0.32,
+    });
+  });
+
+  it("Perplexity's too; what is no sum of money is none", () => {
+    const cost = {
+      input_tokens_cost: 0.001,
+      output_tokens_cost: 0.002,
+      request_cost: 0.005,
+      total_cost: 0.008,
+    };
+    expect(readUsage({ cost }).cost).toMatchObject({ input: 0.001, output: 0.007, total: 0.008 });
+    for (const nonsense of [-1, Number.NaN, "3", null, {}])
+      expect(readUsage({ cost: nonsense }).cost).toBeNull();
+  });
+
+  it("Anthropic's long cache writes are part of all of them", () => {
+    const reader = usageReader();
+    const cache_creation = { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 40 };
+    reader.take({ input_tokens: 1, cache_creation_input_tokens: 140, cache_creation });
+    expect(reader.total()).toMatchObject({ cacheWriteTokens: 140, longCacheWriteTokens: 40 });
+  });
+});
+
+test("a call is paid for at the price of the moment it is answered", async () => {
+  const o3 = model({ api: "openai-chat", id: "o3", price: await listed("https://api.openai.com/v1", "o3") });
+  const body = eventStream([
+    chunk({ content: "Hi" }),
+    chunk({}, "stop"),
+    { choices: [], usage: { prompt_tokens: 1_000_000, completion_tokens: 0 } },
+  ]);
+  const costAt = async (time: string) => {
+    const options = { fetch: async () => new Response(body), now: () => Date.parse(time) };
+    for await (const event of call(o3, { messages: [UserMessage.text("hi")] }, options))
+      if (event.type === "done") return event.message.usage.cost?.total;
+    return undefined;
+  };
+  expect(await costAt("2025-06-09T12:00:00Z")).toBe(10);
+  expect(await costAt("2025-06-10T12:00:00Z")).toBe(2);
 });
