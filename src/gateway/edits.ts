@@ -1,7 +1,22 @@
 import type { PathEntry } from "../context/index.js";
 import type { Chat, MessageRow } from "../message/index.js";
 import type { Fact } from "../store/store.js";
+import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
+
+/** Give a message other words (null: none, it is deleted). Null when there is none to revise. */
+export async function revise(
+  { store, clock }: Hall,
+  chat_jid: string,
+  message_id: string,
+  content: string | null,
+): Promise<MessageRow | null> {
+  const row = await store.read.message(chat_jid, message_id);
+  if (!row || row.deleted_at) return null;
+  const at = iso(clock.now());
+  await store.commit({ facts: [{ type: "revision", chat_jid, message_id, content, at }] });
+  return store.read.message(chat_jid, message_id);
+}
 
 /** Edits the next turn tells, oldest first, and the facts that say no later one has to. */
 export type UntoldEdits = { told: MessageRow[]; facts: Fact[] };

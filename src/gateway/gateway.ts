@@ -26,6 +26,7 @@ import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
 import { moveDelivery } from "./desk.js";
+import { revise } from "./edits.js";
 import { type ErasureResult, eraseSender } from "./erasure.js";
 import { EventHub } from "./events.js";
 import {
@@ -352,14 +353,8 @@ export class Gateway {
   }
 
   /** Revise a message's text (null: delete it). The original stays readable to the operator. */
-  async revise(jid: string, messageId: string, content: string | null): Promise<MessageRow | null> {
-    const row = await this.read.message(jid, messageId);
-    if (!row || row.deleted_at) return null;
-    const at = iso(this.hall.clock.now());
-    await this.hall.store.commit({
-      facts: [{ type: "revision", chat_jid: jid, message_id: messageId, content, at }],
-    });
-    return this.read.message(jid, messageId);
+  revise(jid: string, messageId: string, content: string | null): Promise<MessageRow | null> {
+    return revise(this.hall, jid, messageId, content);
   }
 
   /** What the next call would send; with a body, as if that had just been said. */
