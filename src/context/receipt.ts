@@ -57,10 +57,15 @@ function fixedBreak(
   const place = firstDifference(ofKinds(previous, kind), ofKinds(next, kind), "equal");
   return place === null
     ? []
-    : [{ block: blockIndex(next, ofKinds(next, kind), place), reason: fixedReason(kind, hints) }];
+    : [
+        {
+          block: blockIndex(next, ofKinds(next, kind), place),
+          reason: fixedReason(kind, ofKinds(next, kind)[place], hints),
+        },
+      ];
 }
 
-function fixedReason(kind: (typeof FIXED)[number], { models }: BreakHints): string {
+function fixedReason(kind: (typeof FIXED)[number], found: Block | undefined, { models }: BreakHints): string {
   switch (kind) {
     case "params":
       if (models && models.previous !== models.next)
@@ -69,7 +74,10 @@ function fixedReason(kind: (typeof FIXED)[number], { models }: BreakHints): stri
     case "tools":
       return "the tools changed";
     case "system":
-      return "the system prompt changed";
+      // A row that stood in the middle of what is summarised now, or that the next branch begins with.
+      return found?.sources.some(({ type }) => type === "message")
+        ? "a system message opens the conversation now"
+        : "the system prompt changed";
     case "notice":
       return "the notices changed";
   }
@@ -83,7 +91,7 @@ function historyBreak(previous: readonly Block[], next: readonly Block[], hints:
   return [
     {
       block: blockIndex(next, after, place),
-      reason: historyReason(before[place], after[place], after, hints),
+      reason: historyReason(before[place], after[place], { before, after }, hints),
     },
   ];
 }
@@ -91,11 +99,18 @@ function historyBreak(previous: readonly Block[], next: readonly Block[], hints:
 function historyReason(
   lost: Block | undefined,
   found: Block | undefined,
-  after: readonly Block[],
+  { before, after }: { before: readonly Block[]; after: readonly Block[] },
   hints: BreakHints,
 ): string {
-  if (found?.sources.some(({ type }) => type === "compaction")) return "the conversation was compacted";
+  const summaryOf = (blocks: readonly Block[]) =>
+    blocks.flatMap(({ sources }) => sources).find(({ type }) => type === "compaction")?.id;
+  // Rows that stay in view may stand before the summary.
+  const [summaryBefore, summaryNow] = [summaryOf(before), summaryOf(after)];
+  if (summaryNow !== undefined && summaryNow !== summaryBefore) return "the conversation was compacted";
   if (found?.sources.some(({ type }) => type === "branch_summary")) return "the conversation was forked";
+  if (summaryBefore !== undefined && summaryNow === undefined) {
+    return "the conversation went on from before its compaction";
+  }
   const ids = lost?.sources.map(({ id }) => id) ?? [];
   const gone = hints.left_out?.find(({ message_id }) => ids.includes(message_id));
   if (gone) return `an earlier message is left out: ${gone.reason}`;

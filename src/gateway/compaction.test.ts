@@ -135,6 +135,13 @@ test("what the operator wrote stays in view, whatever is summarised", async () =
   expect((await compactions()).length).toBeGreaterThan(1);
   for (const request of small.turns.slice(5)) expect(textOf(request)).toContain("Olivia is the captain.");
   for (const request of small.summaries) expect(textOf(request)).not.toContain("Olivia is the captain.");
+  const calls = await gateway.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 500 });
+  const receipts = await Promise.all(calls.map((call) => gateway.receipt(call)));
+  const reasons = receipts.map(({ breaks }) => breaks.map(({ reason }) => reason).join("; "));
+  const broken = reasons.filter((reason) => reason !== "");
+  expect(broken.length).toBeGreaterThan(1);
+  for (const reason of broken) expect(reason).toContain("the conversation was compacted");
+  expect(broken[0]).toContain("a system message opens the conversation now");
 });
 
 test("nobody writes the summary, or speaks for another, by what they say", async () => {

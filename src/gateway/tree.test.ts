@@ -145,6 +145,9 @@ test("asked for, a compaction is made at once, and undone by moving the head bac
   });
   expect(await readNext(gateway)).toBe(before);
   await talk(1);
+  const undone = await gateway.read.lastCall("home", "");
+  // Nothing was sent in between: for the model nothing changed.
+  expect((await gateway.call(undone ?? ""))?.breaks).toEqual([]);
   expect(await store.read.work("turn", 'turn:["home",""]', 9)).toEqual([]);
   expect(small.broken).toEqual([]);
   const calls = await gateway.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 500 });

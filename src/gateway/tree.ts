@@ -67,7 +67,7 @@ export async function moveHead(
   { entry_id, thread_id }: { entry_id: string | null; thread_id: string },
 ): Promise<Moved> {
   const known = entry_id === null ? null : await hall.store.read.entry(jid, entry_id);
-  if (entry_id !== null && !known) return unknown(`an entry ${entry_id}`);
+  if (entry_id !== null && !known) return unknown(`entry ${entry_id}`);
   return move(hall, jid, thread_id, async (chat) => {
     if (entry_id === null) return freshBranch(hall, { chat, threadId: thread_id, before: EVERYTHING });
     const head = await hall.store.read.head(jid, thread_id);
@@ -89,7 +89,7 @@ export async function forkChat(
 ): Promise<Moved> {
   const { read } = hall.store;
   const entry = (await read.entry(jid, ask.from)) ?? (await read.entryOf(jid, ask.from));
-  if (!entry) return unknown(`a message ${ask.from} that the assistant has read`);
+  if (!entry) return unknown(`message ${ask.from} that the assistant has read`);
   if (ask.summarise) {
     const made = await askLane(hall, jid, ask.thread_id, { type: "fork", from: entry.id }, patienceMs);
     return made.ok ? { ok: true, head: made.entry.id } : made;
@@ -116,7 +116,7 @@ export async function labelEntry(
   { entry_id, label }: { entry_id: string; label: string },
 ): Promise<Moved> {
   const labelled = await hall.store.read.entry(jid, entry_id);
-  if (!labelled) return unknown(`an entry ${entry_id}`);
+  if (!labelled) return unknown(`entry ${entry_id}`);
   const entry: Entry = {
     id: hall.clock.newId(),
     chat_jid: jid,
@@ -140,7 +140,7 @@ async function move(
   plan: (chat: Chat) => Promise<Move>,
 ): Promise<Moved> {
   const chat = await chatOf(hall, jid);
-  if (!chat) return unknown("a chat");
+  if (!chat) return NO_CHAT;
   for (let tries = 0; ; tries++) {
     const { facts, expect } = await plan(chat);
     // Behind the plan: a turn that starts after this look moves the head, which the plan expects where it was.
@@ -166,7 +166,7 @@ async function askLane(
   ask: TreeAsk,
   patienceMs: number,
 ): Promise<Summary> {
-  if (!(await chatOf(hall, jid))) return unknown("a chat");
+  if (!(await chatOf(hall, jid))) return NO_CHAT;
   const lane = turnLane(jid, threadId);
   const work: Work = {
     id: hall.clock.newId(),
@@ -219,8 +219,10 @@ async function chatOf(hall: Hall, jid: string): Promise<Chat | null> {
   return chat && withPeople(hall, chat);
 }
 
+const NO_CHAT: TreeRefusal = { ok: false, kind: "unknown", why: "there is no such chat" };
+
 function unknown(what: string): TreeRefusal {
-  return { ok: false, kind: "unknown", why: `there is not ${what} in this chat` };
+  return { ok: false, kind: "unknown", why: `there is no ${what} in this chat` };
 }
 
 function treeEntry({ chat_jid: _, message, ...entry }: PathEntry): TreeEntry {

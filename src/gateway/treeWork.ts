@@ -1,5 +1,5 @@
 import type { Model } from "../agent/index.js";
-import { entryTokens, transcriptOf } from "../context/index.js";
+import { entryTokens, type PathEntry, transcriptOf } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, CommitResult, Entry, Expectation, Fact } from "../store/store.js";
 import { iso } from "./clock.js";
@@ -103,7 +103,7 @@ async function compactThread(
   const { request } = requestOf(hall, chat, window, [], lane.workId);
   const filled = fillOf({ request, window }, model);
   const room = roomIn(plannedWindow(model, filled), { window }, filled);
-  const history = window.path.reduce((sum, entry) => sum + entryTokens(entry), 0);
+  const kept = Math.max(tokensOf(window.path) * KEPT_PART, tokensOf(lastTurn(window.path)));
   const made = await compact(
     hall,
     { ...lane.summaryPlace, threadId: lane.threadId, head, entryTurnId: null, write: lane.settle },
@@ -111,11 +111,21 @@ async function compactThread(
       window,
       models,
       ...room,
-      keepTokens: Math.min(room.keepTokens, history * filled.correction * KEPT_PART),
+      keepTokens: Math.min(room.keepTokens, kept * filled.correction),
       note: { asked: lane.workId },
     },
   );
   return made.ok ? null : made.why;
+}
+
+/** What nobody had to part: the last turn stays whole. */
+function lastTurn(path: readonly PathEntry[]): readonly PathEntry[] {
+  const last = path.at(-1)?.turn_id ?? null;
+  return last === null ? [] : path.filter(({ turn_id }) => turn_id === last);
+}
+
+function tokensOf(path: readonly PathEntry[]): number {
+  return path.reduce((sum, entry) => sum + entryTokens(entry), 0);
 }
 
 /** Null when it was written; else why not. */

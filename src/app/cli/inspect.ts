@@ -49,7 +49,7 @@ export async function calls({ client }: Connection, chat: string, out: Output): 
       found.map((each) => [
         each.id,
         `${each.provider}/${each.model}`,
-        each.status,
+        each.purpose === "turn" ? each.status : `${each.status} (${each.purpose})`,
         `${each.request_size} bytes`,
         each.started_at,
       ]),
