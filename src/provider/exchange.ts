@@ -3,7 +3,10 @@ import type { Failure } from "./failure.js";
 
 /** How long a server may take. */
 export type Timeouts = {
-  /** From sending to the first byte of the answer. Node's own fetch gives up after five minutes in any case. */
+  /**
+   * From sending to the first byte of the answer, connecting included: fetch does not tell when a connection stands.
+   * Node's own gives up by itself on one that does not after ten seconds, and on an answer after five minutes.
+   */
   firstByteMs: number;
   /** Between two bytes. */
   idleMs: number;

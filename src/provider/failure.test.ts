@@ -20,6 +20,9 @@ test.each([
   [404, error("The model `x` does not exist", "model_not_found"), "invalid_request"],
   [400, error("Invalid schema for function"), "invalid_request"],
   [422, '{"detail":[{"msg":"field required"}]}', "invalid_request"],
+  [422, '{"detail":"no such field"}', "invalid_request"],
+  [400, '{"object":"error","message":"Bad role","type":"invalid_request_error"}', "invalid_request"],
+  [401, '{"message":"Unauthorized"}', "auth"],
   [307, "", "invalid_request"],
   [400, error("too many messages", "context_length_exceeded"), "overflow"],
   [
