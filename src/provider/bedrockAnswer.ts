@@ -109,7 +109,7 @@ function bedrockEnding(reason: string, hasCalls: boolean): Ending {
       return { stopReason: "error", failure: { kind: "unknown", text } };
     }
     default:
-      return endingOf(reason, null, hasCalls);
+      return endingOf(reason, null, { hasCalls, endsInServerCall: false });
   }
 }
 
