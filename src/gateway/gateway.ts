@@ -25,6 +25,7 @@ import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
+import { postCustom } from "./customEntry.js";
 import { moveDelivery } from "./desk.js";
 import { revise } from "./edits.js";
 import { type ErasureResult, eraseSender } from "./erasure.js";
@@ -323,33 +324,8 @@ export class Gateway {
   }
 
   /** A custom entry: an extension's own note on the tree, never for a model. */
-  async postCustom(jid: string, customType: string, content: string): Promise<string | null> {
-    const chat = await this.hall.chats.byJid(jid);
-    if (!chat) return null;
-    const { clock, store } = this.hall;
-    const parent = await store.read.head(jid, "");
-    const at = iso(clock.now());
-    const id = clock.newId();
-    const data = { custom_type: customType, content };
-    const entry = {
-      id,
-      chat_jid: jid,
-      thread_id: "",
-      parent,
-      kind: "custom",
-      message_id: null,
-      turn_id: null,
-      at,
-      data,
-    } as const;
-    const result = await store.commit({
-      expect: [{ type: "head", chat_jid: jid, thread_id: "", entry_id: parent }],
-      facts: [
-        { type: "entry", entry },
-        { type: "head", chat_jid: jid, thread_id: "", entry_id: id, reason: "custom", at },
-      ],
-    });
-    return result.status === "committed" ? id : this.postCustom(jid, customType, content);
+  postCustom(jid: string, customType: string, content: string): Promise<string | null> {
+    return postCustom(this.hall, jid, customType, content);
   }
 
   /** Revise a message's text (null: delete it). The original stays readable to the operator. */
