@@ -9,7 +9,7 @@ import {
   UserMessage,
 } from "../message/index.js";
 import { mediaIn, mediaRules } from "../testing/mediaRules.js";
-import { encode } from "./call.js";
+import { encode, encodeMemory } from "./call.js";
 import { APIS, type Model } from "./codec.js";
 import { COMMON_IMAGE, mediaLimitsOf, takesAddress } from "./mediaLimits.js";
 import { imageSize } from "./mediaSize.js";
@@ -115,6 +115,15 @@ describe("more pictures than an API takes", () => {
         .map(({ text }) => text);
     for (const count of [99, 101, 110, 124]) expect(blocks(count + 1).slice(0, count)).toEqual(blocks(count));
     expect(blocks(101).slice(0, 100)).not.toEqual(blocks(100));
+  });
+
+  it("are the same bytes whether or not the last request is remembered", () => {
+    const memory = encodeMemory();
+    const all = many(130);
+    for (let count = 95; count <= 130; count++) {
+      const messages = all.slice(0, count);
+      expect(encode(anthropic, { messages }, memory).body).toBe(encode(anthropic, { messages }).body);
+    }
   });
 
   it("count in tools' results as well, and each says in its words what was there", () => {
