@@ -16,12 +16,25 @@ export function priceList(): Promise<PriceList> {
         if (!provider || !new RegExp(`^(?:${provider.api_pattern})$`).test(origin)) return {};
         // What is asked for here is which model it is; the sum is ours, class by class.
         const found = calcPrice({}, id, { providerId: provider.id });
-        return found ? { price: priceOf(found.model), window: found.model.context_window ?? null } : {};
+        return found
+          ? { price: priceOf(found.model), window: unrounded(found.model.context_window ?? null) }
+          : {};
       },
     // A bundle without the package still calls models; it knows no prices.
     () => () => ({}),
   );
   return loading;
+}
+
+const THOUSANDS = [8, 16, 32, 64, 128, 256, 512, 1000, 2000];
+
+/**
+ * The list says 128,000 where 131,072 may fit. The larger is taken: a request that is too long after all is refused and
+ * tried again shorter, but an answer to more than a window holds would be thrown away.
+ */
+function unrounded(window: number | null): number | null {
+  const exact = THOUSANDS.find((thousands) => thousands * 1000 === window);
+  return exact === undefined ? window : 2 ** Math.round(Math.log2(exact * 1024));
 }
 
 /** A price of the list as ours; null where it counts what usage does not tell. */
