@@ -1,4 +1,5 @@
 import type { AssistantMessage, ToolCallContent, ToolResultContent } from "../message/index.js";
+import type { EncodeMemory } from "../provider/call.js";
 import type { EncodedRequest, Fetch, Model, ModelDelta, ModelRequest } from "../provider/codec.js";
 import type { ToolContext } from "./tool.js";
 
@@ -41,8 +42,13 @@ export type AgentHost = {
   mayShrink?(): boolean;
   /** A tool's result as it is to be kept: a host may make its pictures smaller. Without it, as the tool gave it. */
   shown?(result: ToolResultContent): Promise<ToolResultContent>;
-  /** The next request, built anew from what is known now. Null: there is no fallback. */
-  request(choice: ModelChoice): Promise<{ model: Model; request: ModelRequest } | null>;
+  /**
+   * The next request, built anew from what is known now. Null: there is no fallback. With a memory of the chat's last
+   * request, what did not change since is not encoded again.
+   */
+  request(
+    choice: ModelChoice,
+  ): Promise<{ model: Model; request: ModelRequest; memory?: EncodeMemory } | null>;
   /** Records the exact bytes; resolves once that is durable. */
   record(call: Omit<PreparedCall, "id">): Promise<Recorded>;
   delta(call: PreparedCall, delta: ModelDelta): void;

@@ -13,7 +13,7 @@ export { type AgentStart, runAgent } from "./run.js";
 export { runShell, type ShellEnd, type ShellOptions } from "./shell.js";
 export type { StandardSchema } from "./standardSchema.js";
 export * from "./tool.js";
-export { encode, isRetryable, send } from "../provider/call.js";
+export { type EncodeMemory, encode, encodeMemory, isRetryable, send } from "../provider/call.js";
 export { COMMON_IMAGE, type MediaLimits, mediaLimitsOf, takesAddress } from "../provider/mediaLimits.js";
 export { ratesAt } from "../provider/price.js";
 export type { Clip, Transcriber, Transcript, TranscriptUsage } from "../provider/transcribe.js";

@@ -107,7 +107,7 @@ async function attemptCall(run: Run, attempt: number): Promise<Attempt | null> {
     if (tooLong !== null) return { status: "too_long", why: tooLong };
     const next = await host.request(choice);
     if (!next) return { status: "no_model" };
-    const unsaved = { attempt, model: next.model, encoded: encode(next.model, next.request) };
+    const unsaved = { attempt, model: next.model, encoded: encode(next.model, next.request, next.memory) };
     const recorded = await host.record(unsaved);
     if (!recorded.ok) return { status: "refused", why: recorded.why };
     const call: PreparedCall = { ...unsaved, id: recorded.id };

@@ -1,6 +1,7 @@
 import { encode } from "../agent/index.js";
 import type { Block, Chat, LeftOut } from "../message/index.js";
 import { previewAttachments } from "./attachments.js";
+import { memoryOf } from "./encodeMemories.js";
 import type { Hall } from "./hall.js";
 import type { Unstored } from "./ingest.js";
 import { modelsOf } from "./models.js";
@@ -45,7 +46,7 @@ export async function previewContext(
     notices,
     turnId,
   );
-  const encoded = encode(found.model, request);
+  const encoded = encode(found.model, request, memoryOf(hall, chat.jid, threadId));
   const blocks = await blocksOf(hall, chat.jid, encoded);
   const hostRows = await hostRowsSince(hall, chat.jid, window.path.at(-1)?.at ?? null);
   return {

@@ -1,4 +1,4 @@
-import type { EncodedRequest, PreparedCall } from "../agent/index.js";
+import type { EncodedBlock, EncodedRequest, PreparedCall } from "../agent/index.js";
 import { blockId, firstBreak, shareBlocks } from "../context/index.js";
 import {
   type AssistantMessage,
@@ -9,7 +9,7 @@ import {
   callEndOf,
   type LeftOut,
 } from "../message/index.js";
-import type { Fact, RequestBlock, StoredRequest } from "../store/store.js";
+import type { Fact, RequestBlock, Store, StoredRequest } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { sha256 } from "./rows.js";
@@ -19,16 +19,35 @@ export type PreviousRequest = { callId: string; blocks: Block[] };
 
 /** Bytes of a request as blocks with ids, in order. */
 export async function blocksOf(
-  hall: Hall,
+  hall: { store: { read: Pick<Store["read"], "blockKey"> } },
   chatJid: string,
   encoded: EncodedRequest,
 ): Promise<RequestBlock[]> {
   const key = await hall.store.read.blockKey(chatJid);
   if (!key) throw new Error(`chat ${chatJid} has no block key`);
-  return encoded.blocks.map(({ kind, sources, text }) => {
-    const bytes = new TextEncoder().encode(text);
-    return { id: blockId(key, bytes), kind, size: bytes.length, sources, bytes };
+  /** The JSON between blocks is the same few texts again and again. */
+  const frames = new Map<string, RequestBlock>();
+  return encoded.blocks.map((block) => {
+    const known = block.kind === "frame" ? frames.get(block.text) : hashedBefore(block, key);
+    if (known) return known;
+    const made = requestBlock(block, key);
+    if (block.kind === "frame") frames.set(block.text, made);
+    else hashed.set(block, { key, made });
+    return made;
   });
+}
+
+/** Blocks that a later request has again, with their bytes and the id they have under a chat's key. */
+const hashed = new WeakMap<EncodedBlock, { key: Uint8Array; made: RequestBlock }>();
+
+function hashedBefore(block: EncodedBlock, key: Uint8Array): RequestBlock | undefined {
+  const before = hashed.get(block);
+  return before && Buffer.compare(before.key, key) === 0 ? before.made : undefined;
+}
+
+function requestBlock({ kind, sources, text }: EncodedBlock, key: Uint8Array): RequestBlock {
+  const bytes = new TextEncoder().encode(text);
+  return { id: blockId(key, bytes), kind, size: bytes.length, sources, bytes };
 }
 
 export type ReceiptInput = {

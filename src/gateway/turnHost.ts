@@ -24,6 +24,7 @@ import { isPrepared } from "./attachments.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import { type Fitted, fitRequest, nextRequest, summarisersOf } from "./fit.js";
 import type { Hall } from "./hall.js";
+import { memoryOf } from "./encodeMemories.js";
 import { expectCommitted, Interrupted, isOvertaken, leaseOf } from "./lease.js";
 import { Partials } from "./partials.js";
 import { withPeople } from "./people.js";
@@ -120,7 +121,7 @@ export class TurnHost implements AgentHost {
     const { window, request, leftOut } = fitted;
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
     this.leftOut = [...leftOut, ...this.hostRows];
-    return { model, request };
+    return { model, request, memory: memoryOf(hall, state.chat.jid, state.turn.thread_id) };
   }
 
   async record(call: Omit<PreparedCall, "id">): Promise<Recorded> {
