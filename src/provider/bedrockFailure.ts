@@ -32,7 +32,7 @@ const OF_A_DAY = /per day|daily/i;
 /** What AWS said went wrong. `status` is null for an error inside a stream that began well. */
 export function bedrockFailure(status: number | null, type: string, body: string): Failure {
   const parsed = parseJson(body);
-  const said = isRecord(parsed) ? { message: parsed.message ?? parsed.Message } : parsed;
+  const said = isRecord(parsed) && typeof parsed.Message === "string" ? { message: parsed.Message } : parsed;
   const name = nameOf(type || (isRecord(parsed) ? String(parsed.__type ?? "") : ""));
   if (name === PACKAGES_MISSING) return { kind: "invalid_request", text: readFailure(null, body).text };
   const failure = said === undefined ? readFailure(status, body) : failureFrom(status, said);

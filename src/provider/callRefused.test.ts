@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UserMessage } from "../message/index.js";
 import { refuse } from "../testing/anthropicServer.js";
+import { refuse as aws } from "../testing/bedrockServer.js";
 import { CALL_CASES } from "../testing/callCases.js";
 import { geminiChunk, geminiError, geminiStream } from "../testing/geminiServer.js";
 import { type Heard, hear } from "../testing/heardCall.js";
@@ -168,9 +169,41 @@ const REFUSALS: Readonly<Record<string, readonly Refusal[]>> = {
     [google(503, "UNAVAILABLE", "The model is overloaded. Please try again later."), "overloaded"],
     [google(504, "DEADLINE_EXCEEDED", "Deadline expired before operation could complete."), "overloaded"],
   ],
+  bedrock: [
+    [aws(403, "AccessDeniedException", "You don't have access to the model."), "auth"],
+    [aws(403, "UnrecognizedClientException", "The security token is invalid."), "auth"],
+    [aws(403, "ExpiredTokenException", "The security token is expired"), "auth"],
+    [aws(400, "IncompleteSignatureException", "Authorization header requires …"), "auth"],
+    [{ status: 403, body: '{"Message":"User is not authorized"}' }, "auth"],
+    [aws(400, "ValidationException", "Input is too long for requested model."), "overflow"],
+    [aws(400, "ValidationException", "Input Tokens Exceeded: Number of input tokens is large."), "overflow"],
+    [aws(400, "ValidationException", "prompt is too long: 210000 tokens > 200000 maximum"), "overflow"],
+    [aws(400, "ValidationException", "The provided model identifier is invalid."), "invalid_request"],
+    [aws(400, "ServiceQuotaExceededException", "Your request exceeds the service quota"), "quota"],
+    [aws(404, "ResourceNotFoundException", "Model not found"), "invalid_request"],
+    [aws(408, "ModelTimeoutException", "The request took too long to process."), "timeout"],
+    [aws(424, "ModelErrorException", "An error while processing the model."), "overloaded"],
+    [
+      aws(429, "ThrottlingException", "Too many tokens, please wait.", { "retry-after": "7" }),
+      "rate_limit",
+      7000,
+    ],
+    [aws(429, "ThrottlingException", "Too many tokens per day, please wait."), "quota"],
+    [
+      {
+        status: 400,
+        body: '{"__type":"com.amazon.coral.service#ThrottlingException","message":"Rate exceeded"}',
+      },
+      "rate_limit",
+    ],
+    [aws(429, "ModelNotReadyException", "Model is not ready for inference."), "overloaded"],
+    [aws(500, "InternalServerException", "The system encountered an unexpected error"), "overloaded"],
+    [aws(503, "ServiceUnavailableException", "Unable to process your request."), "overloaded"],
+    [{ status: 502, body: "<h1>Bad gateway</h1>" }, "overloaded"],
+  ],
 };
 /** Kinds that may pass by themselves. */
-const PASSING = ["rate_limit", "overloaded"];
+const PASSING = ["rate_limit", "overloaded", "timeout"];
 
 describe.each(CALL_CASES)("refused by $api", ({ api, id, start }) => {
   let server: ModelServer;

@@ -9,6 +9,18 @@ import {
   textBlock,
   thinkingBlock,
 } from "./anthropicServer.js";
+import {
+  begins,
+  type ConverseEvent,
+  converseStream,
+  ends,
+  frame,
+  redacted,
+  signedBy,
+  startBedrockServer,
+  texts,
+  called as toolUse,
+} from "./bedrockServer.js";
 import { chunk, eventStream, startChatCompletionsServer } from "./chatCompletionsServer.js";
 import { geminiChunk, geminiError, geminiStream, startGeminiServer } from "./geminiServer.js";
 import type { ModelServer, ServerLimits } from "./modelServer.js";
@@ -23,15 +35,15 @@ export type CallCase = {
   keyHeader: string;
   keyIn(key: string): string;
   /** A finished stream that says these pieces of a text. */
-  says(...pieces: string[]): string;
+  says(...pieces: string[]): string | Uint8Array;
   /** A finished stream with so many calls of one tool. */
-  calls(count: number, name: string): string;
+  calls(count: number, name: string): string | Uint8Array;
   /** The same as one text, by a server that does not stream. */
   whole(text: string): string;
   /** Streams that begin well, say "Hi" and then fail: with the kind of that. */
-  failing: readonly [body: string, kind: string][];
+  failing: readonly [body: string | Uint8Array, kind: string][];
   /** Streams to be cut: what an answer can be made of, and how it can be written. */
-  streams: Readonly<Record<string, string>>;
+  streams: Readonly<Record<string, string | Uint8Array>>;
 };
 
 const USAGE = { prompt_tokens: 9, completion_tokens: 4 };
@@ -275,4 +287,69 @@ const GEMINI: CallCase = {
   },
 };
 
-export const CALL_CASES: readonly CallCase[] = [ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, GEMINI];
+const bedrockFailing = (event: string, message: string): Uint8Array =>
+  converseStream([begins, ...texts(0, "Hi"), { event, says: { message } }]);
+/** A thinking whose signature comes in pieces, as everything may. */
+const thinkingInPieces = [
+  { text: "Hmm " },
+  { text: "☃" },
+  { signature: signedBy("Hmm ☃").slice(0, 7) },
+  { signature: signedBy("Hmm ☃").slice(7) },
+].map((reasoningContent): ConverseEvent => {
+  return { event: "contentBlockDelta", says: { contentBlockIndex: 0, delta: { reasoningContent } } };
+});
+
+const BEDROCK: CallCase = {
+  api: "bedrock",
+  id: "us.anthropic.claude-opus-5-v1:0",
+  start: startBedrockServer,
+  keyHeader: "authorization",
+  keyIn: (key) => `Bearer ${key}`,
+  says: (...pieces) => converseStream([begins, ...texts(0, ...pieces), ...ends("end_turn")]),
+  calls: (count, name) =>
+    converseStream([
+      begins,
+      ...Array.from({ length: count }, (_, at) => toolUse(at, `tooluse_${at}`, name)).flat(),
+      ...ends("tool_use"),
+    ]),
+  whole: (text) =>
+    JSON.stringify({
+      output: { message: { role: "assistant", content: [{ text }] } },
+      stopReason: "end_turn",
+      usage: { inputTokens: 9, outputTokens: 4, totalTokens: 13 },
+    }),
+  failing: [
+    [
+      bedrockFailing("throttlingException", "Too many tokens, please wait before trying again."),
+      "rate_limit",
+    ],
+    [bedrockFailing("internalServerException", "The system encountered an unexpected error"), "overloaded"],
+    [bedrockFailing("serviceUnavailableException", "Try again"), "overloaded"],
+    [bedrockFailing("modelStreamErrorException", "The model broke off"), "overloaded"],
+    [bedrockFailing("modelTimeoutException", "Too slow"), "timeout"],
+    [bedrockFailing("validationException", "Input is too long for requested model."), "overflow"],
+    [bedrockFailing("validationException", "Bad words"), "invalid_request"],
+    [bedrockFailing("somethingNewException", "Whatever it is"), "unknown"],
+    [
+      Buffer.concat([
+        converseStream([begins, ...texts(0, "Hi")]),
+        frame({ "message-type": "error", "error-code": "InternalFailure", "error-message": "Broken" }, ""),
+      ]),
+      "overloaded",
+    ],
+  ],
+  streams: {
+    "thinking and tools": converseStream([
+      begins,
+      ...thinkingInPieces,
+      ...redacted(1, "blob"),
+      ...texts(2, "I look 🎈"),
+      ...toolUse(3, "tooluse_a", "look", '{"at":', '"☃', '🎈"}'),
+      ...toolUse(4, "tooluse_b", "look"),
+      ...ends("tool_use"),
+    ]),
+    "an error inside": bedrockFailing("throttlingException", "Slow down"),
+  },
+};
+
+export const CALL_CASES: readonly CallCase[] = [ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES, GEMINI, BEDROCK];
