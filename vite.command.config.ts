@@ -12,13 +12,14 @@ export default defineConfig({
     target: "node20",
     rolldownOptions: {
       input: { main: "src/app/cli/main.ts", worker: "src/store/sqlite/worker.ts" },
-      // Left out: drivers (one is native, the other few need), a package its user installs, and what fastify loads only
-      // when it is asked to.
+      // Left out: drivers (one is native, the other few need), packages their user installs or updates, and what fastify
+      // loads only when it is asked to.
       external: [
         /^@modelcontextprotocol\/sdk\//,
         /^@photostructure\/sqlite$/,
         /^pg$/,
         /^sharp$/,
+        /^@pydantic\/genai-prices$/,
         /^@fastify\/ajv-compiler$/,
         /^@fastify\/fast-json-stringify-compiler$/,
         /^pino$/,

@@ -9,21 +9,37 @@ let loading: Promise<PriceList> | null = null;
 /** The list of the package `@pydantic/genai-prices`. It is large, and read when the first price is asked for. */
 export function priceList(): Promise<PriceList> {
   loading ??= import("@pydantic/genai-prices").then(
-    ({ calcPrice, findProvider }): PriceList =>
-      (baseUrl, id) => {
-        const { origin } = new URL(baseUrl);
-        const provider = findProvider({ providerApiUrl: origin });
-        if (!provider || !new RegExp(`^(?:${provider.api_pattern})$`).test(origin)) return {};
-        // What is asked for here is which model it is; the sum is ours, class by class.
-        const found = calcPrice({}, id, { providerId: provider.id });
-        return found
-          ? { price: priceOf(found.model), window: unrounded(found.model.context_window ?? null) }
-          : {};
-      },
+    (list) => remembering((baseUrl, id) => lookUp(list, new URL(baseUrl).origin, id)),
     // A bundle without the package still calls models; it knows no prices.
     () => () => ({}),
   );
   return loading;
+}
+
+type List = typeof import("@pydantic/genai-prices");
+
+function lookUp({ calcPrice, findProvider }: List, origin: string, id: string): ReturnType<PriceList> {
+  const provider = findProvider({ providerApiUrl: origin });
+  if (!provider || !new RegExp(`^(?:${provider.api_pattern})$`).test(origin)) return {};
+  // What is asked for here is which model it is; the sum is ours, class by class.
+  const found = calcPrice({}, id, { providerId: provider.id });
+  if (!found) return {};
+  return { price: priceOf(found.model), window: unrounded(found.model.context_window ?? null) };
+}
+
+/** More models than anybody uses. */
+const REMEMBERED = 2000;
+
+/** The list tries pattern after pattern, and every turn asks. */
+function remembering(find: PriceList): PriceList {
+  const known = new Map<string, ReturnType<PriceList>>();
+  return (baseUrl, id) => {
+    const key = `${baseUrl} ${id}`;
+    const found = known.get(key) ?? find(baseUrl, id);
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(key, found);
+    return found;
+  };
 }
 
 const THOUSANDS = [8, 16, 32, 64, 128, 256, 512, 1000, 2000];
