@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Block, BlockKind, Break, LeftOut } from "../message/index.js";
+import type { Block, BlockKind, Break, LeftOut, Source } from "../message/index.js";
 
 /** A block's address: a hash under the chat's own key, so that nobody can test a guess at an erased word against it. */
 export function blockId(key: Uint8Array, bytes: Uint8Array | string): string {
@@ -60,12 +60,22 @@ function fixedBreak(
     : [
         {
           block: blockIndex(next, ofKinds(next, kind), place),
-          reason: fixedReason(kind, ofKinds(next, kind)[place], hints),
+          reason: fixedReason(kind, isOlder(ofKinds(next, kind)[place], previous), hints),
         },
       ];
 }
 
-function fixedReason(kind: (typeof FIXED)[number], found: Block | undefined, { models }: BreakHints): string {
+/** Did a message that makes this block stand elsewhere before? */
+function isOlder(found: Block | undefined, previous: readonly Block[]): boolean {
+  const isOf = ({ type, id }: Source) => type === "message" && previous.some((block) => holds(block, id));
+  return found?.sources.some(isOf) ?? false;
+}
+
+function holds({ sources }: Block, messageId: string): boolean {
+  return sources.some(({ type, id }) => type === "message" && id === messageId);
+}
+
+function fixedReason(kind: (typeof FIXED)[number], isOlder: boolean, { models }: BreakHints): string {
   switch (kind) {
     case "params":
       if (models && models.previous !== models.next)
@@ -75,9 +85,7 @@ function fixedReason(kind: (typeof FIXED)[number], found: Block | undefined, { m
       return "the tools changed";
     case "system":
       // A row that stood in the middle of what is summarised now, or that the next branch begins with.
-      return found?.sources.some(({ type }) => type === "message")
-        ? "a system message opens the conversation now"
-        : "the system prompt changed";
+      return isOlder ? "a system message opens the conversation now" : "the system prompt changed";
     case "notice":
       return "the notices changed";
   }
