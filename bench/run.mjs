@@ -1,5 +1,7 @@
 import { cpus } from "node:os";
 import { assembly } from "./assembly.mjs";
+import { decodeRow, toolArgumentsRow } from "./decode.mjs";
+import { encodeNextRow, encodeRow } from "./encode.mjs";
 import { groupCommit } from "./groupCommit.mjs";
 import { ingest } from "./ingest.mjs";
 import { isMet } from "./measure.mjs";
@@ -18,6 +20,10 @@ const ROWS = {
   ingest,
   "group-commit": groupCommit,
   assembly,
+  encode: encodeRow,
+  "encode-next": encodeNextRow,
+  decode: decodeRow,
+  "tool-arguments": toolArgumentsRow,
   "turn-start": turnStart,
   "turn-start-across": turnStartAcross,
   neighbours,
