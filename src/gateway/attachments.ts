@@ -58,7 +58,7 @@ export async function previewAttachments(
     const original =
       hash === null ? null : (bytes.get(hash) ?? (await hall.store.read.attachmentBytes(hash)));
     if (!original || !isUnseen(attachment)) return attachment;
-    const seen = await seenForm(looking, row, attachment, original, signal);
+    const seen = await seenForm(looking, { row, attachment, bytes: original }, signal);
     if (seen.bytes) bytes.set(seen.attachment.seen_sha256 ?? "", seen.bytes);
     return seen.attachment;
   };
@@ -131,7 +131,7 @@ async function prepare(
   if (signal.aborted) return keep({ ...here, state: "unavailable", reason: NO_TIME }, null);
   const original = bytes ?? (await hall.store.read.attachmentBytes(here.sha256 ?? ""));
   if (!original) return here;
-  const seen = await seenForm(hall, row, here, original, signal);
+  const seen = await seenForm(hall, { row, attachment: here, bytes: original }, signal);
   return keep(seen.attachment, seen.bytes, seen.facts);
 }
 

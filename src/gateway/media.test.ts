@@ -133,7 +133,12 @@ describe("a photograph larger than models take", () => {
       repeatable: true,
       run: async () => ({
         content: "here",
-        images: [large, "http://127.0.0.1:9/a.png", "https://e.org/a.png", "data:image/bmp;base64,Qk0="],
+        images: [
+          large,
+          "http://127.0.0.1:9/a.png",
+          "https://203.0.113.9/a.png",
+          "data:image/bmp;base64,Qk0=",
+        ],
       }),
     };
     const chat = await home({ tools: [camera] });
@@ -146,11 +151,12 @@ describe("a photograph larger than models take", () => {
     });
     await send(chat, "what is there?");
     const body = bodies(chat)[1] ?? "";
-    const [picture = "", address] = shown(body);
+    const [picture = "", ...others] = shown(body);
     expect((await sharp(Buffer.from(picture, "base64")).metadata()).width).toBe(2000);
-    expect(address).toBe("");
-    expect(body).toContain("https://e.org/a.png");
-    expect(body).toContain("[image 2 left out: the address is inside a private network]");
+    expect(others).toEqual([]);
+    // Not passed on either: the server of this test is in our own network, and would be led inside it.
+    for (const number of [2, 3])
+      expect(body).toContain(`[image ${number} left out: the address is inside a private network]`);
     expect(body).toContain("[image 4 left out: its bytes are no picture that can be read here]");
   });
 });

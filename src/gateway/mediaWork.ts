@@ -1,5 +1,12 @@
+import { isIP } from "node:net";
 import { type MediaLimits, mediaLimitsOf, type Transcriber } from "../agent/index.js";
-import { type AddressCheck, FETCH_LIMITS, type Fetched, fetchOutside } from "./fetchOutside.js";
+import {
+  type AddressCheck,
+  FETCH_LIMITS,
+  type Fetched,
+  fetchOutside,
+  isPublicAddress,
+} from "./fetchOutside.js";
 import type { Hall } from "./hall.js";
 import { modelsOf } from "./models.js";
 import { type SeenPicture, seenPicture } from "./pictures.js";
@@ -33,7 +40,17 @@ export function mediaWork(
     async limitsIn(chatJid) {
       const chat = await hall().chats.byJid(chatJid);
       const found = chat ? await modelsOf(hall(), chat) : null;
-      return found?.ok ? mediaLimitsOf(found.model) : null;
+      if (!found?.ok) return null;
+      const limits = mediaLimitsOf(found.model);
+      return limits.image && isInside(found.model.baseUrl)
+        ? { ...limits, image: { ...limits.image, addresses: "none" } }
+        : limits;
     },
   };
+}
+
+/** A server in our own network must not be sent after an address that somebody else names. */
+function isInside(baseUrl: string): boolean {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname.replace(/^\[|\]$/g, "") : "";
+  return isIP(host) === 0 ? !host.includes(".") : !isPublicAddress(host);
 }

@@ -11,6 +11,9 @@ export type Seeing = Pick<Hall, "media" | "chats" | "log" | "clock" | "store">;
 /** What a model gets of an attachment: the row that says so, new bytes if there are any, and what it cost. */
 export type SeenForm = { attachment: AttachmentRow; bytes: Uint8Array | null; facts: Fact[] };
 
+/** A file, with the message it came with. */
+type File = { row: MessageRow; attachment: AttachmentRow; bytes: Uint8Array };
+
 const MOST_WORDS = 100_000;
 const NO_WORDS = "(no words were heard)";
 
@@ -18,20 +21,14 @@ const NO_WORDS = "(no words were heard)";
  * Settles what models get of a file, once: a picture in the form every API takes; a sound as it is where the chat's model
  * hears it, else what a transcriber writes down of it; anything else as it is. The original stays beside it. Never throws.
  */
-export async function seenForm(
-  hall: Seeing,
-  row: MessageRow,
-  attachment: AttachmentRow,
-  bytes: Uint8Array,
-  signal: AbortSignal,
-): Promise<SeenForm> {
-  switch (mediaKind(attachment.mime_type, bytes)) {
+export async function seenForm(hall: Seeing, file: File, signal: AbortSignal): Promise<SeenForm> {
+  switch (mediaKind(file.attachment.mime_type, file.bytes)) {
     case "image":
-      return seenImage(hall, attachment, bytes);
+      return seenImage(hall, file);
     case "audio":
-      return seenSound(hall, row, attachment, bytes, signal);
+      return seenSound(hall, file, signal);
     case null:
-      return asItIs(attachment);
+      return asItIs(file.attachment);
   }
 }
 
@@ -48,7 +45,7 @@ function unavailable(attachment: AttachmentRow, reason: string): SeenForm {
   return { attachment: { ...attachment, state: "unavailable", reason }, bytes: null, facts: [] };
 }
 
-async function seenImage({ media }: Seeing, attachment: AttachmentRow, bytes: Uint8Array): Promise<SeenForm> {
+async function seenImage({ media }: Seeing, { attachment, bytes }: File): Promise<SeenForm> {
   const picture = await media.picture(bytes);
   if (!picture.ok) return unavailable(attachment, picture.why);
   if (picture.bytes === bytes) return asItIs(attachment);
@@ -59,13 +56,8 @@ async function seenImage({ media }: Seeing, attachment: AttachmentRow, bytes: Ui
   };
 }
 
-async function seenSound(
-  hall: Seeing,
-  row: MessageRow,
-  attachment: AttachmentRow,
-  bytes: Uint8Array,
-  signal: AbortSignal,
-): Promise<SeenForm> {
+async function seenSound(hall: Seeing, file: File, signal: AbortSignal): Promise<SeenForm> {
+  const { row, attachment, bytes } = file;
   const { transcriber } = hall.media;
   const mime = sniffAudio(bytes) ?? attachment.mime_type.toLowerCase();
   if (!transcriber || (await isHeard(hall, row.chat_jid, mime, bytes.length))) return asItIs(attachment);
