@@ -91,6 +91,7 @@ describe.each(SERVERS)("a strict %s server", (api, id, start) => {
     expect(message).toMatchObject({ stopReason: "error", errorKind });
     expect(AssistantMessage.textContent(message)).toBe(text);
     expect(retryAfterMs).toBe(wait);
+    if (behaviour.do === "cut") expect(message.error).toContain("the connection broke off");
     expect((await ask()).message.stopReason).toBe("stop");
   });
 
