@@ -254,6 +254,12 @@ describe("the list of what can be used", () => {
     expect(JSON.stringify(listed)).not.toContain("secret");
   });
 
+  it("says nothing of what stands behind a question mark in an address", async () => {
+    const [first] = await known({ OPENAI_BASE_URL: `${nobody}/v1?key=secret` }).list(null);
+    expect(first?.note).toContain("nothing listens there");
+    expect(first?.note).not.toContain("secret");
+  });
+
   it("tells what holds now of a price that changes", async () => {
     const before = Date.parse("2025-06-01T00:00:00Z");
     const env = { OPENAI_API_KEY: "k", OPENAI_MODEL: "o3" };

@@ -23,13 +23,15 @@ export async function askModels(server: ModelServer, fetch: Fetch, signal: Abort
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     return parseJson(await response.text());
   };
+  // What stands behind a question mark may be a key.
+  const [place] = server.baseUrl.split("?");
   try {
     const listed = await ask(listUrl(server));
     const models = entriesOf(listed).slice(0, MOST_MODELS);
-    if (models.length === 0) return { ok: false, why: `${server.baseUrl} lists no models` };
+    if (models.length === 0) return { ok: false, why: `${place} lists no models` };
     return { ok: true, models: await withMore(server, models, ask) };
   } catch (error) {
-    return { ok: false, why: `${server.baseUrl} does not list its models: ${reasonOf(error, signal)}` };
+    return { ok: false, why: `${place} does not list its models: ${reasonOf(error, signal)}` };
   }
 }
 
