@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { brokenRules, type GeminiRuleSwitches } from "../testing/geminiRules.js";
 import { histories } from "../testing/histories.js";
+import { blockProblems, lostWords, WAYS_LEFT_OUT } from "../testing/historyChecks.js";
 import { schemaReader } from "../testing/vendorSchemas.js";
 import { encode } from "./call.js";
 import type { Model } from "./codec.js";
@@ -45,24 +46,12 @@ test("no history makes a request that a strict server would refuse", () => {
       const encoded = encode(on, given);
       expect(brokenRules(encoded.body, rules)).toEqual([]);
       expect(schemaDifferences(encoded.body)).toEqual([]);
-      expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
-      for (const block of encoded.blocks) {
-        expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);
-        if (block.kind !== "frame" && block.kind !== "params") JSON.parse(block.text);
-      }
+      expect(blockProblems(encoded)).toEqual([]);
       for (const { reason } of encoded.leftOut) met.set(reason, (met.get(reason) ?? 0) + 1);
     }),
     { numRuns: RUNS },
   );
-  // The generator reaches every way of being left out; otherwise this test would prove less than it says.
-  expect([...met.keys()].sort()).toEqual([
-    "a result of an answer that failed",
-    "a second result for one tool call",
-    "a tool result without its call",
-    "nothing in it to send",
-    "the answer failed",
-    "thinking alone, which this API cannot take back",
-  ]);
+  expect([...met.keys()].sort()).toEqual(WAYS_LEFT_OUT);
 });
 
 test("no metadata, foreign leftover, foreign signature or key is in any request", () => {
@@ -88,21 +77,12 @@ type Sent = { contents: { role: string; parts: { text?: string }[] }[] };
 test("every word a person said is in the request, in order", () => {
   fc.assert(
     fc.property(request, fc.constantFrom(...MODELS), (given, { on }) => {
-      const said = given.messages
-        .flatMap((one) => (one.role === "user" ? one.contents : []))
-        .flatMap((content) => (content.type === "text" ? [content.content] : []));
       const sent: Sent = JSON.parse(encode(on, given).body);
-      let rest = sent.contents
+      const words = sent.contents
         .filter((one) => one.role === "user")
         .flatMap((one) => one.parts.map((part) => part.text ?? ""))
         .join("\n\n");
-      for (const words of said
-        .filter((one) => one.trim() !== "")
-        .map((one) => one.replace(/\p{Surrogate}/gu, "\ufffd"))) {
-        const at = rest.indexOf(words);
-        expect(at).toBeGreaterThanOrEqual(0);
-        rest = rest.slice(at + words.length);
-      }
+      expect(lostWords(given, [words])).toEqual([]);
     }),
     { numRuns: RUNS / 3 },
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { LLMMessage } from "../message/index.js";
-import type { EncodedBlock, Model, ModelRequest } from "../provider/codec.js";
+import type { EncodedBlock, EncodedRequest, Model, ModelRequest } from "../provider/codec.js";
 
 /** Requests with everything a caller may ask besides a history, sensible or not. */
 export function askedInAnyWay(request: fc.Arbitrary<ModelRequest>): fc.Arbitrary<ModelRequest> {
@@ -54,4 +54,26 @@ export function growing(
     const before = requests[at]?.slice(0, -1) ?? [];
     return { before, after: next.slice(0, before.length) };
   });
+}
+
+/** Every way a message can be left out: a generator of histories that reaches less would prove less than it says. */
+export const WAYS_LEFT_OUT: readonly string[] = [
+  "a result of an answer that failed",
+  "a second result for one tool call",
+  "a tool result without its call",
+  "nothing in it to send",
+  "the answer failed",
+  "thinking alone, which this API cannot take back",
+];
+
+const WHOLE_VALUES: readonly string[] = ["message", "summary", "thread_context"];
+
+/** What is wrong with the blocks of a request: they are its body, none is empty, and what was said is a value of its own. */
+export function blockProblems({ blocks, body }: EncodedRequest): string[] {
+  const problems = blocks.map((block) => block.text).join("") === body ? [] : ["the blocks are not the body"];
+  for (const { kind, text } of blocks) {
+    if (/^$|\p{Surrogate}/u.test(text)) problems.push(`a block that is empty or no text: ${text}`);
+    if (WHOLE_VALUES.includes(kind)) JSON.parse(text);
+  }
+  return problems;
 }
