@@ -7,14 +7,15 @@ import { planThinking, signedThinking, withoutLoopThinking } from "./anthropicTh
 import { inputSchema } from "./anthropicTools.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { type Fitted, isBlank, type Target } from "./fitted.js";
+import type { Fitted, Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
-import { type IdRule, wireToolName } from "./toolCallId.js";
+import { writeToolItems } from "./toolItems.js";
+import type { IdRule } from "./toolCallId.js";
 
 /** Anthropic Messages, and every server that speaks it. */
 export const anthropic: Codec = {
@@ -107,22 +108,16 @@ function writeTools(
   tools: readonly ToolDefinition[],
   history: readonly Fitted[],
 ): Record<string, string> {
-  const renamed: Record<string, string> = {};
   if (tools.length === 0) {
     const called = history.some((one) => one.role === "assistant" && one.results.length > 0);
     if (called) writer.frame(NO_LONGER_TOOLS);
-    return renamed;
+    return {};
   }
   writer.list(',"tools":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = wireToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = isBlank(description) ? { name: wireName } : { name: wireName, description };
-    writer.item(
-      { kind: "tools", sources: [{ type: "tool", id: name }] },
-      toJson({ ...told, input_schema: inputSchema(parameters) }),
-    );
-  }
+  const renamed = writeToolItems(writer, tools, (told, parameters) => ({
+    ...told,
+    input_schema: inputSchema(parameters),
+  }));
   writer.frame("]");
   return renamed;
 }

@@ -8,7 +8,7 @@ import { type BedrockModel, bedrockModelOf, effortFields } from "./bedrockModel.
 import { bedrockTransport } from "./bedrockTransport.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { type Fitted, isBlank, type Target } from "./fitted.js";
+import type { Fitted, Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
@@ -16,7 +16,7 @@ import { mediaLimitsOf } from "./mediaLimits.js";
 import { leaveOut } from "./origin.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
-import { wireToolName } from "./toolCallId.js";
+import { writeToolItems } from "./toolItems.js";
 
 /** Amazon Bedrock's Converse, for every model behind it. */
 export const bedrock: Codec = {
@@ -175,21 +175,14 @@ function writeTools(
   calls: boolean,
   marked: boolean,
 ): Record<string, string> {
-  const renamed: Record<string, string> = {};
   if (tools.length === 0) {
     if (calls) writer.frame(NO_LONGER_TOOLS);
-    return renamed;
+    return {};
   }
   writer.list(',"toolConfig":{"tools":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = wireToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = isBlank(description) ? { name: wireName } : { name: wireName, description };
-    writer.item(
-      { kind: "tools", sources: [{ type: "tool", id: name }] },
-      toJson({ toolSpec: { ...told, inputSchema: { json: inputSchema(parameters) } } }),
-    );
-  }
+  const renamed = writeToolItems(writer, tools, (told, parameters) => {
+    return { toolSpec: { ...told, inputSchema: { json: inputSchema(parameters) } } };
+  });
   writer.frame(marked ? `,${CACHE_POINT}]}` : "]}");
   return renamed;
 }
