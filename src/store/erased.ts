@@ -43,6 +43,10 @@ export const SOURCES_WITH_WORDS = ["message", "thread_context", "edit", "compact
 /** Why no message is answered any more, and nothing is said about it, once it is erased. */
 export const ERASED = "erased";
 
+export function alreadyErased(id: string): string {
+  return `there is already an erasure ${id}`;
+}
+
 type Listed = { id: string; base: string | null; base_count: number };
 
 /**

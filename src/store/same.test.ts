@@ -8,6 +8,7 @@ import {
   CODES,
   MESSAGES,
   ENTRIES,
+  ERASURES,
   CALLS,
   TURNS,
   SENDERS,
@@ -211,6 +212,12 @@ async function everything({ read }: Store): Promise<unknown> {
     last: await read.lastEvent(),
     tokens: await read.tokens(),
     codes: await Promise.all(CODES.map((sha256) => read.loginCode(sha256))),
+    erasures: await Promise.all(
+      ERASURES.map(async (id) => {
+        const found = await read.erasure(id);
+        return found && { ...found, scrubbed: true };
+      }),
+    ),
     lastOfTurns: await Promise.all(TURNS.map((id) => read.lastCallOfTurn(id))),
     people: await read.people(),
     personOf: await Promise.all(SENDERS.map((sender) => read.personOf(sender))),

@@ -1,5 +1,6 @@
 import type { AttachmentRow, Erasure, MessageRow } from "../../message/index.js";
 import {
+  alreadyErased,
   callsWith,
   ERASED,
   erasedKey,
@@ -11,12 +12,13 @@ import {
 } from "../erased.js";
 import { revisedEvent } from "../events.js";
 import type { Erasing } from "../store.js";
-import type { Context } from "./apply.js";
+import { type Context, conflict, type Refusal } from "./apply.js";
 import type { CallRecord, Kept, Room } from "./state.js";
 
 /** Leaves nothing of what these senders said. */
-export function eraseSenders(context: Context, erasing: Erasing): null {
+export function eraseSenders(context: Context, erasing: Erasing): Refusal | null {
   const { state, journal } = context;
+  if (state.erasures.has(erasing.id)) return conflict(alreadyErased(erasing.id));
   const found: Erasure = {
     id: erasing.id,
     at: erasing.at,
@@ -27,7 +29,7 @@ export function eraseSenders(context: Context, erasing: Erasing): null {
     scrubbed: true,
   };
   const names = new Set(erasing.names);
-  for (const room of [...state.rooms.values()]) {
+  for (const [, room] of [...state.rooms].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const label of [...room.labels.values()]) {
       if (erasing.senders.includes(label.sender)) journal.remove(room.labels, label.folded);
     }
@@ -49,7 +51,11 @@ function eraseInRoom(context: Context, room: Room, theirs: readonly Kept[], foun
   const { state, journal } = context;
   const { at } = found;
   const said = new Set(theirs.map(({ id }) => id));
-  const rows = room.messages.filter(({ id, metadata }) => said.has(id) || said.has(String(metadata.answers)));
+  const rows = room.messages.filter(
+    ({ id, message_type, metadata }) =>
+      said.has(id) ||
+      ((message_type === "host" || message_type === "tool_result") && said.has(String(metadata.answers))),
+  );
   const gone = new Set(rows.map(({ id }) => id));
   forgetKeys(context, room, gone);
   for (const row of rows) {

@@ -1,5 +1,6 @@
 import { ERASED_SENDER, type Erasure, type MessageRow } from "../../message/index.js";
 import {
+  alreadyErased,
   callsWith,
   ERASED,
   erasedKey,
@@ -12,8 +13,9 @@ import { revisedEvent } from "../events.js";
 import { bytesOrNull, number, text, textOrNull } from "../rows/columns.js";
 import type { Erasing } from "../store.js";
 import type { Prepare } from "./driver.js";
-import { log } from "./facts.js";
+import { conflict, log } from "./facts.js";
 import { BUCKET, CHAT_SPAN } from "./indexer.js";
+import type { Refusal } from "./wire.js";
 
 /** What is erased in one chat. Ids as JSON, which is how a list goes into a statement. */
 type Gone = { chat_jid: string; ids: string; at: string };
@@ -21,7 +23,10 @@ type Gone = { chat_jid: string; ids: string; at: string };
 const LISTED = "IN (SELECT value FROM json_each(?))";
 
 /** Leaves nothing of what these senders said; `scrub` then takes the traces out of the file. */
-export function eraseSenders(prepare: Prepare, erasing: Erasing): null {
+export function eraseSenders(prepare: Prepare, erasing: Erasing): Refusal | null {
+  if (prepare("SELECT 1 AS found FROM erasures WHERE id = ?").get(erasing.id)) {
+    return conflict(alreadyErased(erasing.id));
+  }
   // What is overwritten is overwritten with zeros. The rewriting of the file does the same for what lies about already.
   prepare("PRAGMA secure_delete = ON").get();
   const { id, at, accounts } = erasing;
@@ -57,7 +62,8 @@ export function eraseSenders(prepare: Prepare, erasing: Erasing): null {
 function theirMessages(prepare: Prepare, { senders }: Erasing) {
   const rows = prepare(
     `SELECT chat_jid, id, sender, sender_name, metadata FROM messages
-     WHERE sender ${LISTED} OR (sender IN ('system', 'deploy') AND metadata ->> '$.sender_id' ${LISTED})`,
+     WHERE sender ${LISTED} OR (sender IN ('system', 'deploy') AND metadata ->> '$.sender_id' ${LISTED})
+     ORDER BY chat_jid`,
   ).all(JSON.stringify(senders), JSON.stringify(senders));
   const chats = new Map<string, { ids: string[]; names: string[] }>();
   for (const row of rows) {
@@ -75,10 +81,14 @@ function theirMessages(prepare: Prepare, { senders }: Erasing) {
 type Found = Omit<Erasure, "id" | "at" | "scrubbed">;
 
 function eraseInChat(prepare: Prepare, chat_jid: string, said: readonly string[], at: string): Found {
-  const answers = prepare(
-    `SELECT id FROM messages WHERE chat_jid = ? AND message_type IN ('host', 'tool_result') AND metadata ->> '$.answers' ${LISTED}`,
-  ).all(chat_jid, JSON.stringify(said));
-  const all = [...said, ...answers.map((row) => text(row.id))];
+  const listed = JSON.stringify(said);
+  const all = prepare(
+    `SELECT id FROM messages WHERE chat_jid = ? AND (id ${LISTED}
+       OR (message_type IN ('host', 'tool_result') AND metadata ->> '$.answers' ${LISTED}))
+     ORDER BY seq`,
+  )
+    .all(chat_jid, listed, listed)
+    .map((row) => text(row.id));
   const gone: Gone = { chat_jid, ids: JSON.stringify(all), at };
   forgetKeys(prepare, gone);
   forgetIndex(prepare, gone);
@@ -156,7 +166,8 @@ function buryMessages(prepare: Prepare, { chat_jid, ids, at }: Gone): void {
 function forgetThreadContexts(prepare: Prepare, chat_jid: string): string[] {
   const rows = prepare(
     `SELECT id, metadata FROM messages
-     WHERE chat_jid = ? AND metadata LIKE '%thread_context%' AND typeof(metadata -> '$.thread_context') = 'text'`,
+     WHERE chat_jid = ? AND metadata LIKE '%thread_context%' AND typeof(metadata -> '$.thread_context') = 'text'
+     ORDER BY seq`,
   ).all(chat_jid);
   const ids: string[] = [];
   for (const row of rows) {

@@ -1,3 +1,4 @@
+import { waitForDisk } from "./connect.js";
 import { type Database, unavailability } from "./driver.js";
 
 /** How far an erasure is: its traces lie about, only the log still has some, or none are left. */
@@ -10,6 +11,8 @@ const TRACES = { everywhere: 0, nowhere: 1, inLog: 2 } as const;
 export function scrub(db: Database): boolean {
   if (!hasTraces(db, "scrubbed <> ?", TRACES.nowhere)) return true;
   try {
+    // Emptying the log waits for the disk, once and for all that was written before.
+    waitForDisk(db, false);
     if (hasTraces(db, "scrubbed = ?", TRACES.everywhere)) rewrite(db);
     if (!emptyLog(db)) return false;
     db.prepare("UPDATE erasures SET scrubbed = ?").run(TRACES.nowhere);

@@ -1,5 +1,5 @@
 import { ERASED_SENDER } from "../../../message/index.js";
-import { ERASED, SOURCES_WITH_WORDS } from "../../erased.js";
+import { alreadyErased, ERASED, SOURCES_WITH_WORDS } from "../../erased.js";
 import { BUCKET } from "../indexer.js";
 
 const WITH_WORDS = `ARRAY['${SOURCES_WITH_WORDS.join("', '")}']`;
@@ -14,6 +14,9 @@ DECLARE
   part erasures;
   total erasures;
 BEGIN
+  IF EXISTS (SELECT 1 FROM erasures WHERE id = f->>'id') THEN
+    PERFORM longhand_conflict('${alreadyErased("")}' || (f->>'id'));
+  END IF;
   total.messages := 0; total.attachments := 0; total.receipts := 0; total.summaries := 0;
   FOR chat IN
     SELECT m.chat_jid AS jid, array_agg(m.id::text) AS ids, array_agg(DISTINCT m.sender_name::text) AS names
@@ -46,8 +49,8 @@ DECLARE
   summaries text[];
 BEGIN
   SELECT * INTO chat FROM chats c WHERE c.jid = longhand_erase_in.jid FOR UPDATE;
-  gone := said || ARRAY(SELECT id::text FROM messages WHERE chat_jid = chat.jid
-    AND message_type IN ('host', 'tool_result') AND metadata::json->>'answers' = ANY (said));
+  gone := ARRAY(SELECT id::text FROM messages WHERE chat_jid = chat.jid AND (id = ANY (said)
+    OR (message_type IN ('host', 'tool_result') AND metadata::json->>'answers' = ANY (said))) ORDER BY seq);
   /* Their keys stay taken, in a form that tells nobody what they were. */
   INSERT INTO erased_keys (chat_jid, sha256, message_id)
     SELECT chat_jid, longhand_erased_key(chat.block_key, 'dedupe', dedupe_key), id FROM messages
@@ -78,8 +81,8 @@ BEGIN
         ((metadata::jsonb - 'thread_context') || '{"thread_context_erased": true}')::text
       WHERE chat_jid = chat.jid AND metadata LIKE '%thread_context%'
         AND json_typeof(metadata::json->'thread_context') = 'string'
-      RETURNING id
-  ) SELECT gone || coalesce(array_agg(id::text), '{}') INTO touched FROM changed;
+      RETURNING id, seq
+  ) SELECT gone || coalesce(array_agg(id::text ORDER BY seq), '{}') INTO touched FROM changed;
   PERFORM longhand_log_revised(chat.jid, touched, erased_at);
   UPDATE entries SET data = '{}' WHERE chat_jid = chat.jid AND message_id = ANY (gone);
   WITH emptied AS (

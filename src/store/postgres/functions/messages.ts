@@ -7,16 +7,16 @@ DECLARE
   next_seq bigint;
   used idempotency;
   erased_here bigint;
-  key bytea;
+  secret bytea;
   erased_id text;
 BEGIN
   UPDATE chats SET last_seq = last_seq + 1 WHERE jid = f->>'chat_jid' AND removed_at IS NULL
-    RETURNING last_seq, erased, block_key INTO next_seq, erased_here, key;
+    RETURNING last_seq, erased, block_key INTO next_seq, erased_here, secret;
   IF next_seq IS NULL THEN PERFORM longhand_conflict(format('chat %s is not registered', f->>'chat_jid')); END IF;
   IF erased_here > 0 THEN
     SELECT message_id INTO erased_id FROM erased_keys WHERE chat_jid = f->>'chat_jid' AND sha256 IN (
-      longhand_erased_key(key, 'idempotency', f->>'idempotency_key'),
-      longhand_erased_key(key, 'dedupe', f->>'dedupe_key')) LIMIT 1;
+      longhand_erased_key(secret, 'idempotency', f->>'idempotency_key'),
+      longhand_erased_key(secret, 'dedupe', f->>'dedupe_key')) LIMIT 1;
     IF erased_id IS NOT NULL THEN PERFORM longhand_duplicate(f->>'chat_jid', erased_id); END IF;
   END IF;
   IF f->>'idempotency_key' IS NOT NULL THEN
