@@ -99,6 +99,14 @@ describe("a picture that some API refuses is made anew", () => {
     expect(await seen(half)).not.toBe(half);
     await expectCommon(await seen(half));
   });
+
+  it("clean, when its sums are wrong, which some decoders mind", async () => {
+    const bytes = await bytesOf(plain(20).png());
+    // The sum behind the picture's own data, in front of the 12 bytes that end the file.
+    bytes[bytes.length - 13] = (bytes.at(-13) ?? 0) ^ 1;
+    expect(await seen(bytes)).not.toBe(bytes);
+    await expectCommon(await seen(bytes));
+  });
 });
 
 describe("a picture that cannot be had says why", () => {

@@ -82,10 +82,10 @@ function isCommon(about: Metadata, bytes: Uint8Array): boolean {
   );
 }
 
-/** Reads all of it: one that breaks off in the middle would be refused by some, and with it every later request. */
+/** Reads all of it: one that breaks off, or whose sums are wrong, would be refused by some, and with it every later request. */
 async function isWhole(sharp: SharpModule, bytes: Uint8Array): Promise<boolean> {
   try {
-    const picture = sharp(bytes, { failOn: "truncated", limitInputPixels: MOST_PIXELS });
+    const picture = sharp(bytes, { failOn: "error", limitInputPixels: MOST_PIXELS });
     await picture.resize(8, 8, { fit: "fill" }).timeout({ seconds: SECONDS }).raw().toBuffer();
     return true;
   } catch {
