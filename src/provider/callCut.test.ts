@@ -52,8 +52,8 @@ describe.each(CALL_CASES)("a stream of $api cut at any byte", (api) => {
     const cut = (at: number, broken: boolean): Promise<Heard> => {
       const source = new ReadableStream<Uint8Array>({
         start(controller) {
-          for (let from = 0; from < at; from += 997)
-            controller.enqueue(bytes.subarray(from, Math.min(at, from + 997)));
+          for (let from = 0; from < at; from += 251)
+            controller.enqueue(bytes.subarray(from, Math.min(at, from + 251)));
           if (!broken) controller.close();
         },
         pull: (controller) => controller.error(new Error("reset")),

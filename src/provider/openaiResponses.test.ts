@@ -227,6 +227,18 @@ describe("an answer of the same model", () => {
     expect(typesOf(inputOf([stored, result("call_1")]))[0]).toEqual(["function_call", undefined]);
   });
 
+  test("has an id on reasoning in the open also where the server gave none, the same each time and no two alike", () => {
+    const content = [{ type: "reasoning_text", text: "Let me see." }];
+    const open = thought(0, { signature: "", ...native({ at: 0, item: { type: "reasoning", content } }) });
+    const stored = said([open, call(1)]);
+    const ids = (messages: Parameters<typeof inputOf>[0]) =>
+      inputOf(messages, local).flatMap((item) => (item.type === "reasoning" ? [item.id] : []));
+    const twice = ids([stored, result("call_1"), stored, result("call_1")]);
+    expect(twice).toEqual([expect.stringMatching(/^rs_[0-9a-f]{32}$/), expect.stringMatching(/^rs_/)]);
+    expect(new Set(twice).size).toBe(2);
+    expect(ids([stored, result("call_1")])).toEqual(twice.slice(0, 1));
+  });
+
   test("of which only the signature was kept goes back too", () => {
     const stored = said([ThinkingContent.of("Hm.", "blob"), TextContent.of("Hi")]);
     expect(inputOf([stored])).toEqual([
