@@ -15,6 +15,7 @@ import {
   startAnthropicServer,
   textBlock,
 } from "../testing/anthropicServer.js";
+import { chunk, eventStream } from "../testing/chatCompletionsServer.js";
 import { mediaIn } from "../testing/mediaRules.js";
 import type { ModelServer } from "../testing/modelServer.js";
 import { Talk } from "../testing/talk.js";
@@ -206,6 +207,23 @@ describe("a voice message to a model that cannot hear", () => {
       "[A sound clip was here: given as audio/ogg, which this model cannot take.]",
     );
   });
+});
+
+it("older pictures give way a few at a time, and the receipt says where and why", async () => {
+  const seeing = model({ api: "openai-chat", id: "pixtral", baseUrl: "https://api.mistral.ai/v1" });
+  const answer = eventStream([chunk({ content: "I see." }), chunk({}, "stop")]);
+  const chat = await home({
+    resolveModel: () => ({ ok: true, model: seeing }),
+    fetch: async () => new Response(answer, { headers: { "content-type": "text/event-stream" } }),
+  });
+  const picture = file("cat.jpg", "image/jpeg", await photo(9, 9));
+  for (let said = 1; said <= 11; said++) await send(chat, `picture ${said}`, picture);
+  const calls = await chat.gateway.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 20 });
+  const receipts = await Promise.all(calls.map(({ id }) => chat.store.read.request(id)));
+  // Eight fit. At the ninth two give way, which makes room for the tenth; at the eleventh, two more.
+  expect(receipts.map((receipt) => receipt?.breaks.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]);
+  expect(receipts[8]?.breaks[0]?.reason).toContain("only the newest are sent");
+  expect(receipts[8]?.left_out).toHaveLength(2);
 });
 
 describe("files by address", () => {
