@@ -114,6 +114,8 @@ function historyReason(
     blocks.flatMap(({ sources }) => sources).find(({ type }) => type === "compaction")?.id;
   // Rows that stay in view may stand before the summary.
   const [summaryBefore, summaryNow] = [summaryOf(before), summaryOf(after)];
+  const voided = hints.left_out?.find(({ message_id }) => message_id === summaryBefore);
+  if (voided) return `the summary is left out: ${voided.reason}`;
   if (summaryNow !== undefined && summaryNow !== summaryBefore) return "the conversation was compacted";
   if (found?.sources.some(({ type }) => type === "branch_summary")) return "the conversation was forked";
   if (summaryBefore !== undefined && summaryNow === undefined) {

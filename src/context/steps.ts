@@ -116,7 +116,7 @@ function isErased({ data }: PathEntry): boolean {
 }
 
 function erased(entry: PathEntry): Step {
-  return { type: "void", id: entry.id, reason: "its summary is erased" };
+  return { type: "void", id: entry.id, reason: "erased" };
 }
 
 function covered(entry: PathEntry): Step {

@@ -9,6 +9,7 @@ import { openSqlite } from "../store/sqlite.js";
 import { openDatabase } from "../store/sqlite/driver.js";
 import type { Store } from "../store/store.js";
 import { gateways, held, openHome, useHeldModel } from "../testing/heldHome.js";
+import type { HeldCall } from "../testing/heldModel.js";
 import { ASH, OLIVIA, type Speaker, type Talk, until } from "../testing/talk.js";
 import type { Gateway } from "./gateway.js";
 
@@ -204,6 +205,28 @@ describe("after a person is erased", () => {
     expect(calls[2]?.left_out).toContainEqual(expect.objectContaining({ reason: "erased" }));
   });
 
+  test("a summary that tells of them is not read any more: what it covered is, without them", async () => {
+    const { folder, store } = await openFile();
+    const { gateway, home } = await openHome({}, { store });
+    const canaries = new Canaries();
+    const secret = canaries.plant("text");
+    held.answerAll((call) => call.say(isSummary(call) ? `She said ${canaries.plant("summary")}.` : "Fine."));
+    await ask(home, "hello", ASH);
+    for (let count = 0; count < 12; count++) await ask(home, `${secret} ${"and so on ".repeat(3000)}`);
+    expect(await gateway.compact("home")).toMatchObject({ ok: true });
+    await ask(home, "so?", ASH);
+    expect(canaries.foundIn(JSON.stringify(held.calls.at(-1)?.messages))).toContain("summary");
+
+    const erased = await gateway.eraseSender("slack:U1");
+    expect(erased).toMatchObject({ status: "erased", erasure: { messages: 12, summaries: 1 } });
+    await ask(home, "and now?", ASH);
+    expect(held.calls.at(-1)?.heard).toEqual(["[Ash]: hello", "[Ash]: so?", "[Ash]: and now?"]);
+    const [reason] = (await receipts(gateway)).at(-1)?.breaks ?? [];
+    expect(reason?.reason).toMatch(/^the summary is left out: erased; /);
+    expect(canaries.foundIn(await everything(gateway, [secret]))).toEqual([]);
+    expect(filesWith(folder, canaries)).toEqual([]);
+  }, 60_000);
+
   test("nobody is let in by their name, and they may come back as somebody new", async () => {
     held.answerAll((call) => call.say("Fine."));
     const { gateway, home } = await openHome();
@@ -271,6 +294,10 @@ describe("while a turn runs", () => {
     expect(await everything(gateway, ["1234"])).not.toContain("1234");
   });
 });
+
+function isSummary(call: HeldCall): boolean {
+  return JSON.stringify(call.messages).includes("Summarise the conversation");
+}
 
 /** What no answer shows even before: they are hashed, or only the database knows them. */
 const HIDDEN = new Set(["idempotency key"]);
