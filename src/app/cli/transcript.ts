@@ -22,7 +22,7 @@ export function transcriptLine(row: MessageRow, paint: ReturnType<typeof painter
   const { glyph } = audienceOf(row).shown;
   const time = paint("dim", row.timestamp.slice(11, 16));
   const name = plain(row.sender_name).replace(/\s+/g, " ");
-  const text = row.deleted_at ? paint("dim", "(deleted)") : plain(displayContent(row));
+  const text = row.deleted_at ? paint("dim", "(deleted)") : withAttachments(plain(displayContent(row)), row);
   const cut = row.metadata.cut === true ? " · cut off" : "";
   switch (senderKind(row)) {
     case "person":
@@ -44,6 +44,16 @@ export function transcriptLine(row: MessageRow, paint: ReturnType<typeof painter
     case "result_meta":
       return `      ${paint("dim", `${glyph} ${indent(text)}`)}`;
   }
+}
+
+/** Under the words, what came with them, and what was heard in a sound. */
+function withAttachments(text: string, { attachments }: MessageRow): string {
+  const lines = attachments.map(({ name, state, reason, transcript }) => {
+    const trouble = state === "unavailable" ? ` (unavailable: ${reason ?? "no reason given"})` : "";
+    const heard = transcript === undefined ? "" : `: “${firstLine(transcript)}”`;
+    return plain(`📎 ${name}${trouble}${heard}`).replace(/\s+/g, " ");
+  });
+  return [text, ...lines].filter((line) => line !== "").join("\n");
 }
 
 function succeeded(row: MessageRow): boolean {
