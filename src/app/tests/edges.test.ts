@@ -6,9 +6,17 @@ import { chatRoutes } from "../server/routes/chats.js";
 import { ingestRoutes } from "../server/routes/ingest.js";
 import { messageRoutes } from "../server/routes/messages.js";
 import { operateRoutes } from "../server/routes/operate.js";
+import { treeRoutes } from "../server/routes/tree.js";
 
 const MIB = 1024 * 1024;
-const ROUTES = [...chatRoutes, ...ingestRoutes, ...messageRoutes, ...callRoutes, ...operateRoutes];
+const ROUTES = [
+  ...chatRoutes,
+  ...ingestRoutes,
+  ...messageRoutes,
+  ...callRoutes,
+  ...operateRoutes,
+  ...treeRoutes,
+];
 let server: ServerProcess;
 beforeAll(async () => {
   server = await ServerProcess.start();
