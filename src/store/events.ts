@@ -19,9 +19,9 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
       return outcome === "pending" ? [] : [event("outcome", chat_jid, at, { message_id })];
     }
     case "outcome":
-      return [event("outcome", fact.chat_jid, fact.at, { message_id: fact.message_id })];
+      return [messageChange("outcome", fact.chat_jid, fact.message_id, fact.at)];
     case "revision":
-      return [revisedEvent(fact.chat_jid, fact.message_id, fact.at)];
+      return [messageChange("message.revised", fact.chat_jid, fact.message_id, fact.at)];
     case "turn_started": {
       const { id, trigger_id, thread_id, chat_jid, started_at } = fact.turn;
       return [event("turn.started", chat_jid, started_at, { turn_id: id, trigger_id, thread_id })];
@@ -81,9 +81,14 @@ export function messageEvent(message: {
   return event(message_type === "host" ? "host" : "message", chat_jid, timestamp, { message_id: id });
 }
 
-/** What the log says about a message that reads differently now. */
-export function revisedEvent(chat_jid: string, message_id: string, at: string): NewEvent {
-  return event("message.revised", chat_jid, at, { message_id });
+/** What the log says about a message of which something is different now. */
+export function messageChange(
+  type: "message.revised" | "outcome",
+  chat_jid: string,
+  message_id: string,
+  at: string,
+): NewEvent {
+  return event(type, chat_jid, at, { message_id });
 }
 
 /** The time of a batch, for facts that carry none: that of the first fact that does. */

@@ -10,7 +10,7 @@ import {
   tombstone,
   withoutThreadContext,
 } from "../erased.js";
-import { revisedEvent } from "../events.js";
+import { messageChange } from "../events.js";
 import type { Erasing } from "../store.js";
 import { type Context, conflict, type Refusal } from "./apply.js";
 import type { CallRecord, Kept, Room } from "./state.js";
@@ -58,6 +58,8 @@ function eraseInRoom(context: Context, room: Room, theirs: readonly Kept[], foun
   );
   const gone = new Set(rows.map(({ id }) => id));
   forgetKeys(context, room, gone);
+  const waiting = rows.filter(({ id }) => room.inbounds.get(id)?.outcome === "pending");
+  for (const row of waiting) tell(context, "outcome", row, at);
   for (const row of rows) {
     found.attachments += room.attachments.get(row.id)?.size ?? 0;
     journal.remove(room.revisions, row.id);
@@ -66,13 +68,13 @@ function eraseInRoom(context: Context, room: Room, theirs: readonly Kept[], foun
     const { revision, seq } = row;
     const kept = { ...row, ...tombstone(at), revision: revision + 1, untaken: false, untold: false };
     journal.put(room.messages, seq - 1, kept);
-    tellRevised(context, row, at);
+    tell(context, "message.revised", row, at);
   }
   const touched = new Set(gone);
   for (const row of room.messages.filter(({ metadata }) => typeof metadata.thread_context === "string")) {
     journal.put(room.messages, row.seq - 1, { ...row, metadata: withoutThreadContext(row.metadata) });
     touched.add(row.id);
-    tellRevised(context, row, at);
+    tell(context, "message.revised", row, at);
   }
   const summaries = forgetEntries(context, room, gone, touched, at);
   const [chat_jid = ""] = theirs.map((row) => row.chat_jid);
@@ -202,10 +204,11 @@ function hashesOf({ sha256, seen_sha256 }: AttachmentRow): (string | null | unde
   return [sha256, seen_sha256];
 }
 
-function tellRevised(
+function tell(
   { state, journal }: Context,
-  row: Pick<MessageRow, "chat_jid" | "id">,
+  type: "message.revised" | "outcome",
+  { chat_jid, id }: Pick<MessageRow, "chat_jid" | "id">,
   at: string,
 ): void {
-  journal.push(state.events, revisedEvent(row.chat_jid, row.id, at));
+  journal.push(state.events, messageChange(type, chat_jid, id, at));
 }

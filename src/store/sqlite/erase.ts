@@ -9,7 +9,7 @@ import {
   SOURCES_WITH_WORDS,
   withoutThreadContext,
 } from "../erased.js";
-import { revisedEvent } from "../events.js";
+import { messageChange } from "../events.js";
 import { bytesOrNull, number, text, textOrNull } from "../rows/columns.js";
 import type { Erasing } from "../store.js";
 import type { Prepare } from "./driver.js";
@@ -99,7 +99,7 @@ function eraseInChat(prepare: Prepare, chat_jid: string, said: readonly string[]
   prepare(`DELETE FROM revisions WHERE chat_jid = ? AND message_id ${LISTED}`).run(chat_jid, gone.ids);
   buryMessages(prepare, gone);
   const touched = [...all, ...forgetThreadContexts(prepare, chat_jid)];
-  for (const id of touched) log(prepare, revisedEvent(chat_jid, id, at));
+  for (const id of touched) log(prepare, messageChange("message.revised", chat_jid, id, at));
   const summaries = forgetEntries(prepare, gone, touched);
   const receipts = redact(prepare, chat_jid, [...touched, ...summaries]);
   prepare("UPDATE chats SET erased = erased + ? WHERE jid = ?").run(touched.length, chat_jid);
@@ -148,6 +148,10 @@ function forgetIndex(prepare: Prepare, { chat_jid, ids }: Gone): void {
 }
 
 function buryMessages(prepare: Prepare, { chat_jid, ids, at }: Gone): void {
+  const waiting = prepare(
+    `SELECT message_id FROM inbound WHERE chat_jid = ? AND outcome = 'pending' AND message_id ${LISTED} ORDER BY seq`,
+  ).all(chat_jid, ids);
+  for (const row of waiting) log(prepare, messageChange("outcome", chat_jid, text(row.message_id), at));
   prepare(
     `UPDATE inbound SET outcome = iif(outcome = 'pending', 'ignored', outcome), reason = ?, outcome_reason = ?
      WHERE chat_jid = ? AND seq IN (SELECT seq FROM messages WHERE chat_jid = ? AND id ${LISTED})`,

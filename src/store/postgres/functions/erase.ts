@@ -69,6 +69,8 @@ BEGIN
   DELETE FROM attachments WHERE chat_jid = chat.jid AND message_id = ANY (gone);
   GET DIAGNOSTICS found.attachments = ROW_COUNT;
   DELETE FROM revisions WHERE chat_jid = chat.jid AND message_id = ANY (gone);
+  PERFORM longhand_log_about(chat.jid, 'outcome', ARRAY(SELECT message_id::text FROM inbound
+    WHERE chat_jid = chat.jid AND outcome = 'pending' AND message_id = ANY (gone) ORDER BY seq), erased_at);
   UPDATE inbound SET outcome = CASE outcome WHEN 'pending' THEN 'ignored' ELSE outcome END, reason = '${ERASED}',
       outcome_reason = '${ERASED}'
     WHERE chat_jid = chat.jid AND seq IN (SELECT seq FROM messages WHERE chat_jid = chat.jid AND id = ANY (gone));
@@ -83,7 +85,7 @@ BEGIN
         AND json_typeof(metadata::json->'thread_context') = 'string'
       RETURNING id, seq
   ) SELECT gone || coalesce(array_agg(id::text ORDER BY seq), '{}') INTO touched FROM changed;
-  PERFORM longhand_log_revised(chat.jid, touched, erased_at);
+  PERFORM longhand_log_about(chat.jid, 'message.revised', touched, erased_at);
   UPDATE entries SET data = '{}' WHERE chat_jid = chat.jid AND message_id = ANY (gone);
   WITH emptied AS (
     UPDATE entries SET data = json_build_object('erased', erased_at)::text
@@ -104,13 +106,13 @@ END $$;
 CREATE FUNCTION longhand_erased_key(block_key bytea, kind text, key text) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT encode(sha256(block_key || convert_to(kind || ':' || key, 'UTF8')), 'hex') $$;
 
-CREATE FUNCTION longhand_log_revised(jid text, ids text[], at text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION longhand_log_about(jid text, kind text, ids text[], at text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   newest bigint;
 BEGIN
   UPDATE counters SET value = value + cardinality(ids) WHERE name = 'events' RETURNING value INTO newest;
   INSERT INTO events (cursor, chat_jid, type, at, refs)
-    SELECT newest - cardinality(ids) + i, jid, 'message.revised', at, '{"message_id":' || to_json(id)::text || '}'
+    SELECT newest - cardinality(ids) + i, jid, kind, at, '{"message_id":' || to_json(id)::text || '}'
     FROM unnest(ids) WITH ORDINALITY AS t(id, i);
 END $$;
 
