@@ -44,14 +44,14 @@ const ANTHROPIC: MediaLimits = {
   total: 24 * MIB,
 };
 
-/** 50 MB of body, 500 pictures. It makes them smaller itself; the edge is what its decoder was seen to take. */
+/** 50 MB of body, 500 pictures. It makes them smaller itself and names no size for one: these two are ours. */
 const OPENAI: MediaLimits = {
   image: { types: FOUR_TYPES, addresses: "any", bytes: 20 * MIB, edge: 16_000, many: null, count: 500 },
   audio: { types: [...WAV, ...MP3], bytes: 20 * MIB },
   total: 40 * MIB,
 };
 
-/** 20 MB of body, 3600 pictures, no GIF among them. */
+/** 20 MB of body, 3600 pictures, no GIF among them; the edge is ours. */
 const GEMINI: MediaLimits = {
   image: {
     types: ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"],
