@@ -84,12 +84,30 @@ function callOf(turn, at) {
 }
 
 function asking(turn, calls, model) {
+  // Chat Completions signs nothing, and its vendor takes no thinking back.
+  const signature = model.api === "openai-chat" ? "" : SIGNATURE;
   const contents = [
-    { type: "thinking", content: THOUGHT, signature: SIGNATURE },
+    { type: "thinking", content: THOUGHT, signature },
     { type: "text", content: "Let me look at the sheet." },
     ...calls,
   ];
   return made(`c${turn}`, contents, "tool_use", turn, model);
+}
+
+/** Responses numbers and names what it said, and wants it back so. */
+function withTraces(contents, turn) {
+  return contents.map((content, at) => {
+    const item = {
+      id: `rs_${turn}`,
+      type: "reasoning",
+      summary: [{ type: "summary_text", text: content.content }],
+    };
+    const data =
+      content.type === "thinking"
+        ? { at, item }
+        : { at, id: `${content.type === "text" ? "msg" : "fc"}_${turn}${at}` };
+    return { ...content, native: { api: "openai-responses", data } };
+  });
 }
 
 function results(turn, calls) {
@@ -108,19 +126,11 @@ function answer(turn, model) {
   return made(`a${turn}`, [{ type: "text", content: ANSWERED[turn % ANSWERED.length] }], "stop", turn, model);
 }
 
-function made(id, contents, stopReason, timestamp, model) {
+function made(id, said, stopReason, timestamp, model) {
   const { provider, api } = model;
-  return {
-    role: "assistant",
-    id,
-    timestamp,
-    contents,
-    usage: Usage.none(),
-    stopReason,
-    provider,
-    api,
-    model: model.id,
-  };
+  const contents = api === "openai-responses" ? withTraces(said, id) : said;
+  const envelope = { usage: Usage.none(), stopReason, provider, api, model: model.id };
+  return { role: "assistant", id, timestamp, contents, ...envelope };
 }
 
 /** The tools the conversation had. */

@@ -1,5 +1,6 @@
 import { HANDOFF_LABEL, type Origin, type ThinkingContent } from "../message/index.js";
 import { serverBlockIn } from "./anthropicServerTools.js";
+import { around } from "./blocks.js";
 import type { Quirks } from "./codec.js";
 import type { Fitted, FittedResult, TextPart } from "./fitted.js";
 import { toJson } from "./json.js";
@@ -52,10 +53,15 @@ function begin(role: WireRole, from: Origin, spelling: Spelling): void {
   spelling.begin(from);
 }
 
+const TEXT = around('{"type":"text","text":', "}");
+const THINKING = around('{"type":"thinking","thinking":', ',"signature":');
+const REDACTED = around('{"type":"redacted_thinking","data":', "}");
+const SIGNATURE = around("", "}");
+const RESULT = around('","content":', "}");
+const FAILED_RESULT = around('","content":', ',"is_error":true}');
+
 function textBlock(text: string, spelling: Spelling): void {
-  spelling.put('{"type":"text","text":');
-  spelling.quote(text);
-  spelling.put("}");
+  spelling.quote(text, TEXT);
 }
 
 /** The API's own system role stands only between what a user said and the answer to it. */
@@ -155,13 +161,12 @@ function spellPart(part: Assistant["parts"][number], spelling: Spelling): void {
 
 /** As it came, to the byte: the signature covers it. */
 function spellThinking({ content, signature, redacted }: ThinkingContent, spelling: Spelling): void {
-  if (!redacted) {
-    spelling.put('{"type":"thinking","thinking":');
-    spelling.quote(content);
+  if (redacted) {
+    spelling.quote(signature, REDACTED);
+    return;
   }
-  spelling.put(redacted ? '{"type":"redacted_thinking","data":' : ',"signature":');
-  spelling.quote(signature);
-  spelling.put("}");
+  spelling.quote(content, THINKING);
+  spelling.quote(signature, SIGNATURE);
 }
 
 /** A failed result may hold text alone; what it has to show follows the results. */
@@ -177,18 +182,20 @@ function spellApart({ name, id, media, from }: FittedResult, spelling: Spelling)
 function spellResult(result: FittedResult, spelling: Spelling): void {
   const { id, text, isError, media } = result;
   const apart = showsApart(result);
-  spelling.put(`{"type":"tool_result","tool_use_id":"${id}","content":`);
+  spelling.put('{"type":"tool_result","tool_use_id":"');
+  spelling.put(id);
   if (apart || media.length === 0) {
-    spelling.quote(text || (apart ? "(see what is attached below)" : "(no output)"));
-  } else {
-    const texts: TextPart[] = text === "" ? [] : [{ type: "text", text }];
-    let before = "[";
-    const next = (): void => {
-      spelling.put(before);
-      before = ",";
-    };
-    spellParts([...texts, ...media], next, spelling);
-    spelling.put("]");
+    const said = text || (apart ? "(see what is attached below)" : "(no output)");
+    spelling.quote(said, isError ? FAILED_RESULT : RESULT);
+    return;
   }
-  spelling.put(isError ? ',"is_error":true}' : "}");
+  const texts: TextPart[] = text === "" ? [] : [{ type: "text", text }];
+  let before = '","content":[';
+  const next = (): void => {
+    spelling.put(before);
+    before = ",";
+  };
+  spellParts([...texts, ...media], next, spelling);
+  // A failed result shows what it has apart, so this one did not fail.
+  spelling.put("]}");
 }

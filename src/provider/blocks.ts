@@ -14,8 +14,8 @@ export type BlockWriter = {
   begin(from: Origin): void;
   /** JSON, or some of it. */
   put(json: string): void;
-  /** A text as a JSON string. */
-  quote(text: string): void;
+  /** A text as a JSON string, in what stands around it. */
+  quote(text: string, around?: Around): void;
   /** How many blocks have begun. */
   count(): number;
   /** All of it, between what stands before and behind it elsewhere. Nothing can be written after that. */
@@ -25,66 +25,104 @@ export type BlockWriter = {
   body(): string;
 };
 
+/** What stands before and behind a JSON string, without its quotes and with them. */
+export type Around = { bare: readonly [string, string]; quoted: readonly [string, string] };
+
+/** The surroundings of a JSON string, put together once for all strings that stand in them. */
+export function around(before: string, after: string): Around {
+  return { bare: [before, after], quoted: [`${before}"`, `"${after}`] };
+}
+
 const NO_SOURCES: Source[] = [];
+const ALONE = around("", "");
+/** What stands between blocks is the same few texts in every body. */
+const FRAMES = new Map<string, EncodedBlock>();
+const MOST_FRAMES = 100;
+
+function frameOf(text: string): EncodedBlock {
+  const known = FRAMES.get(text);
+  if (known) return known;
+  const frame: EncodedBlock = { kind: "frame", sources: NO_SOURCES, text };
+  if (FRAMES.size < MOST_FRAMES && text.length < MOST_FRAMES) FRAMES.set(text, frame);
+  return frame;
+}
+
+/** A writer for one body. */
+export function blockWriter(): BlockWriter {
+  return new BodyWriter();
+}
 
 /**
- * A writer for one body. It grows as one text, which is put together when it is first cut: blocks are stretches of it,
- * and copy nothing. No list holds its pieces: one so long would outlive them, and they with it.
+ * The body grows as one text, which is put together when it is first cut: blocks are stretches of it, and copy nothing.
+ * No list holds its pieces: one so long would outlive them, and they with it.
  */
-export function blockWriter(): BlockWriter {
-  const blocks: EncodedBlock[] = [];
+export class BodyWriter implements BlockWriter {
+  readonly blocks: EncodedBlock[] = [];
   /** Where each block begins. */
-  const starts: number[] = [];
-  let text = "";
-  let isFinished = false;
-  let first = true;
+  private readonly starts: number[] = [];
+  private text = "";
+  private isFinished = false;
+  private isFirst = true;
 
-  function start(kind: BlockKind, sources: Source[], whole: string): void {
-    blocks.push({ kind, sources, text: whole });
-    starts.push(text.length);
-    text += whole;
+  frame(text: string): void {
+    if (text !== "") this.start(frameOf(text));
   }
 
-  function add(kind: BlockKind, text: string, sources: Source[]): void {
-    if (text !== "") start(kind, sources, text);
+  add(kind: BlockKind, text: string, sources: Source[]): void {
+    if (text !== "") this.start({ kind, sources, text });
   }
 
-  function finish(before: string, after: string): string {
-    if (isFinished) throw new Error("a body that was read is finished");
-    isFinished = true;
-    const end = text.length;
-    text = before + text + after;
+  list(text: string): void {
+    this.frame(text);
+    this.isFirst = true;
+  }
+
+  item(from: Origin, text: string): void {
+    if (!this.isFirst) this.frame(",");
+    this.isFirst = false;
+    this.add(from.kind, text, from.sources);
+  }
+
+  begin({ kind, sources }: Origin): void {
+    this.start({ kind, sources, text: "" });
+  }
+
+  put(json: string): void {
+    this.text += json;
+  }
+
+  quote(text: string, { bare, quoted } = ALONE): void {
+    if (isSafeInJson(text)) this.text = this.text + quoted[0] + text + quoted[1];
+    else this.text = this.text + bare[0] + quoteWithCare(text) + bare[1];
+  }
+
+  count(): number {
+    return this.blocks.length;
+  }
+
+  body(): string {
+    return this.isFinished ? this.text : this.finish("", "");
+  }
+
+  finish(before: string, after: string): string {
+    if (this.isFinished) throw new Error("a body that was read is finished");
+    this.isFinished = true;
+    const { blocks, starts } = this;
+    const end = this.text.length;
+    const whole = before + this.text + after;
     for (let index = 0; index < blocks.length; index++) {
       const block = blocks[index];
       if (block?.text !== "") continue;
       const from = before.length + (starts[index] ?? end);
-      block.text = text.slice(from, before.length + (starts[index + 1] ?? end));
+      block.text = whole.slice(from, before.length + (starts[index + 1] ?? end));
     }
-    return text;
+    this.text = whole;
+    return whole;
   }
 
-  return {
-    blocks,
-    body: () => (isFinished ? text : finish("", "")),
-    finish,
-    add,
-    frame: (text) => add("frame", text, NO_SOURCES),
-    list(text) {
-      add("frame", text, NO_SOURCES);
-      first = true;
-    },
-    item(from, text) {
-      if (!first) add("frame", ",", NO_SOURCES);
-      first = false;
-      add(from.kind, text, from.sources);
-    },
-    count: () => blocks.length,
-    begin: (from) => start(from.kind, from.sources, ""),
-    put(json) {
-      text += json;
-    },
-    quote(said) {
-      text += isSafeInJson(said) ? `"${said}"` : quoteWithCare(said);
-    },
-  };
+  private start(block: EncodedBlock): void {
+    this.blocks.push(block);
+    this.starts.push(this.text.length);
+    this.text += block.text;
+  }
 }

@@ -107,12 +107,17 @@ function fitCall(call: ToolCallContent, same: boolean, { giveId, target }: Fitti
   };
 }
 
+const NO_MEDIA: FittedResult["media"] = [];
+
 function missingResult({ id, name }: CallPart, from: Origin): FittedResult {
-  return { id, name, text: NO_RESULT, isError: true, media: [], from };
+  return { id, name, text: NO_RESULT, isError: true, media: NO_MEDIA, from };
 }
 
 function fitResult({ id, name }: CallPart, answer: Answer, { target, origins }: Fitting): FittedResult {
   const { content, isError, images, audio } = answer.result;
+  const from = resultOrigin(answer, origins);
+  if (!images && !audio)
+    return { id, name, text: isBlank(content) ? "" : content, isError, media: NO_MEDIA, from };
   const lines = isBlank(content) ? [] : [content];
   const media: FittedResult["media"] = [];
   const show = (part: MediaPart): void => {
@@ -121,5 +126,5 @@ function fitResult({ id, name }: CallPart, answer: Answer, { target, origins }: 
   };
   for (const image of images ?? []) show(fitMedia("image", image, target.takes));
   for (const clip of audio ?? []) show(fitMedia("audio", clip, target.takes));
-  return { id, name, text: lines.join("\n"), isError, media, from: resultOrigin(answer, origins) };
+  return { id, name, text: lines.join("\n"), isError, media, from };
 }

@@ -1,19 +1,35 @@
 import type { LeftOut, Origin } from "../message/index.js";
-import { type BlockWriter, blockWriter } from "./blocks.js";
+import { type BlockWriter, BodyWriter } from "./blocks.js";
 import type { EncodedBlock, Model } from "./codec.js";
 import type { Fitted } from "./fitted.js";
 import { type FitMemory, fitMemory } from "./handoff.js";
 import { leaveOut } from "./origin.js";
 
 /** A history on its way into a body: what an API's spelling of a message writes to, and what it must know of those before. */
-export type Spelling = Pick<BlockWriter, "frame" | "begin" | "put" | "quote"> & {
+export class Spelling extends BodyWriter {
   /** The role of what was written last, in the API's words; empty before anything was. */
   role: string;
-  leaveOut(from: Origin, reason: string): void;
+
+  constructor(private readonly spelled: SpelledMemory) {
+    super();
+    this.role = spelled.marks.at(-1)?.role ?? "";
+  }
+
+  leaveOut(from: Origin, reason: string): void {
+    this.spelled.leftOut.push(...leaveOut(from, reason));
+  }
+
+  isClaimed(id: string): boolean {
+    return this.spelled.claimed.has(id);
+  }
+
   /** An id that may stand in a body once: false when it does already. */
-  claim(id: string): boolean;
-  isClaimed(id: string): boolean;
-};
+  claim(id: string): boolean {
+    if (this.isClaimed(id)) return false;
+    this.spelled.claimed.add(id);
+    return true;
+  }
+}
 
 /** How one message of a history is spelled. It may look at what follows a system message, and at nothing else behind. */
 export type Spell = (message: Fitted, spelling: Spelling, at: number, history: readonly Fitted[]) => void;
@@ -70,22 +86,7 @@ export function spellHistory(
   { spelled }: EncodeMemory,
 ): SpelledHistory {
   const from = rewind(spelled, countSpelled(history, spelled.marks));
-  const writer = blockWriter();
-  const { claimed } = spelled;
-  const spelling: Spelling = {
-    frame: writer.frame,
-    begin: writer.begin,
-    put: writer.put,
-    quote: writer.quote,
-    role: spelled.marks.at(-1)?.role ?? "",
-    leaveOut: (from, reason) => spelled.leftOut.push(...leaveOut(from, reason)),
-    isClaimed: (id) => claimed.has(id),
-    claim(id) {
-      if (claimed.has(id)) return false;
-      claimed.add(id);
-      return true;
-    },
-  };
+  const spelling = new Spelling(spelled);
   const before = spelled.blocks.length;
   for (let at = from; at < history.length; at++) {
     const message = history[at];
@@ -94,12 +95,12 @@ export function spellHistory(
     spelled.marks.push({
       message,
       role: spelling.role,
-      blocks: before + writer.count(),
+      blocks: before + spelling.count(),
       leftOut: spelled.leftOut.length,
-      claimed: claimed.size,
+      claimed: spelled.claimed.size,
     });
   }
-  return { spelled, writer, role: spelling.role, leftOut: spelled.leftOut };
+  return { spelled, writer: spelling, role: spelling.role, leftOut: spelled.leftOut };
 }
 
 /** How many messages stand as they would again. One of the system's may be spelled by what follows it. */
@@ -162,6 +163,6 @@ export function bodyOf(
     for (const text of spelled.texts) body += text;
     body += closing;
   }
-  spelled.blocks = spelled.blocks.concat(writer.blocks);
+  for (const block of writer.blocks) spelled.blocks.push(block);
   return { body, blocks: head.blocks.concat(spelled.blocks, { kind: "frame", sources: [], text: closing }) };
 }
