@@ -22,6 +22,7 @@ import {
 import { type CommitResult, type Fact, type Store, StoreUnavailable, type Work } from "../store/store.js";
 import { Arrivals } from "./arrivals.js";
 import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+import { type DiffResult, diffCalls } from "./callDiff.js";
 import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
 import { type Clock, iso, systemClock } from "./clock.js";
@@ -401,6 +402,11 @@ export class Gateway {
     const stored = await this.read.request(id);
     if (!stored) return null;
     return (await this.read.call(id))?.redacted ? "erased" : (requestBytes(stored) ?? "erased");
+  }
+
+  /** Two calls, block by block: where they part, what changed, why, and what that cost in cache. */
+  diff(a: string, b: string): Promise<DiffResult> {
+    return diffCalls(this.hall, a, b);
   }
 
   /** A model, or a container, by the name a chat would give. */

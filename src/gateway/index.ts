@@ -1,5 +1,6 @@
 export { isCursor, StoreUnavailable } from "../store/store.js";
 export { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
+export type { DiffResult } from "./callDiff.js";
 export type { ChatResult } from "./chats.js";
 export { type Clock, systemClock } from "./clock.js";
 export type { ErasureResult } from "./erasure.js";
@@ -9,5 +10,6 @@ export type { FoundModel, GatewayLimits, Log, NoticeSource, Shell, ShellOutput }
 export type { IngestOptions, IngestResult } from "./ingest.js";
 export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";
+export type { ReceiptGone } from "./receipts.js";
 export type { ForkAsk, Moved, Summary, Tree, TreeEntry, TreeQuery, TreeRefusal } from "./tree.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";

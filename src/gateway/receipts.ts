@@ -136,3 +136,27 @@ export function requestBytes(request: StoredRequest): Uint8Array | null {
   if (pieces.some((bytes) => bytes === null)) return null;
   return Buffer.concat(pieces.flatMap((bytes) => (bytes ? [bytes] : [])));
 }
+
+/** A receipt whose request is kept. */
+export type KeptReceipt = { ok: true; call: CallEnvelope; request: StoredRequest };
+/** `gone`: there was one, and it is kept no longer. */
+export type ReceiptGone = { ok: false; kind: "unknown" | "gone"; why: string };
+
+/** A receipt with its request, or why there is none. */
+export async function keptReceipt({ store }: Hall, id: string): Promise<KeptReceipt | ReceiptGone> {
+  const call = await store.read.call(id);
+  if (!call) return { ok: false, kind: "unknown", why: `there is no call ${id}` };
+  const expired = expiryOf(call);
+  if (expired !== null) return { ok: false, kind: "gone", why: expired };
+  const request = await store.read.request(id);
+  return request
+    ? { ok: true, call, request }
+    : { ok: false, kind: "unknown", why: `there is no call ${id}` };
+}
+
+/** Since when a request is kept no longer, and why; null while it is. */
+export function expiryOf({ id, expired }: CallEnvelope): string | null {
+  return expired
+    ? `the request of call ${id} is kept no longer since ${expired.at}: ${expired.reason}`
+    : null;
+}

@@ -1,7 +1,9 @@
 export * from "./audience.js";
 export * from "./chat.js";
+export * from "./compare.js";
 export * from "./content.js";
 export * from "./delivery.js";
+export * from "./diff.js";
 export * from "./erasure.js";
 export * from "./event.js";
 export * from "./id.js";
@@ -15,6 +17,7 @@ export * from "./person.js";
 export { errorsOf, type FieldError, pathText } from "./problems.js";
 export * from "./projection.js";
 export * from "./receipt.js";
+export * from "./replay.js";
 export * from "./resultrow.js";
 export {
   ATTACHMENT_STATES,

@@ -84,6 +84,12 @@ export const CallEnvelope = z.object({
   request_sha256: z.string(),
   request_size: z.int(),
   redacted: z.boolean(),
+  /** The entry of the tree up to which it was read; older receipts do not say. */
+  head: z.string().nullable().optional(),
+  /** The call whose context this one was given again. */
+  replay_of: z.string().optional(),
+  /** Since when its request is kept no longer, and why; what it used and cost stays. */
+  expired: z.object({ at: z.string(), reason: z.string() }).optional(),
 });
 export type CallEnvelope = z.infer<typeof CallEnvelope>;
 

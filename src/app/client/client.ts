@@ -1,5 +1,6 @@
 import type {
   Call,
+  CallDiff,
   CallEnvelope,
   Chat,
   ChatPatch,
@@ -144,6 +145,9 @@ export function createClient(options: ClientOptions = {}) {
     /** The request of a call, byte for byte. */
     requestBytes: async (id: string) =>
       new Uint8Array(await (await request.open("GET", `/v1/calls/${segment(id)}/request`)).arrayBuffer()),
+
+    /** Two calls, block by block. */
+    diff: (a: string, b: string) => json<CallDiff>("GET", `/v1/calls/${segment(a)}/diff/${segment(b)}`),
 
     usage: (
       ask: {

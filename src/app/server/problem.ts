@@ -46,6 +46,11 @@ export class Problem extends Error {
 
 export const unknown = (what: string): Problem => new Problem(404, `There is no such ${what}.`);
 
+/** What the gateway says in half a sentence, as a whole one. */
+export function sentence(why: string): string {
+  return `${why[0]?.toUpperCase() ?? ""}${why.slice(1)}.`;
+}
+
 /** Every refused field by its path. */
 export function invalid(errors: FieldError[]): Problem {
   const named = errors.map(({ path, reason }) => (path ? `${path}: ${reason}` : reason));

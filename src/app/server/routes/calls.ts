@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { Call, CallEnvelope } from "../../../message/index.js";
+import { Call, CallDiff, CallEnvelope } from "../../../message/index.js";
+import type { ReceiptGone } from "../../../gateway/index.js";
 import { limit, listOf, page } from "../paging.js";
-import { Problem, unknown } from "../problem.js";
+import { Problem, sentence, unknown } from "../problem.js";
 import { ok, type Route, route } from "../route.js";
 
 const CallsQuery = z.object({ limit, after: z.string().optional(), turn_id: z.string().optional() });
@@ -52,4 +53,21 @@ export const callRoutes: Route[] = [
       return { status: 200, bytes, headers: { "content-type": "application/json" } };
     },
   }),
+  route({
+    method: "GET",
+    path: "/v1/calls/:a/diff/:b",
+    summary: "Two calls, block by block: where they part, why, and what that cost in cache",
+    scope: "read",
+    answers: { status: 200, schema: CallDiff },
+    handle: async ({ gateway }, { params }) => {
+      const result = await gateway.diff(params.a ?? "", params.b ?? "");
+      if (!result.ok) throw gone(result);
+      return ok(result.diff);
+    },
+  }),
 ];
+
+/** A receipt that is not there, or not any more. */
+function gone({ kind, why }: ReceiptGone): Problem {
+  return new Problem(kind === "unknown" ? 404 : 410, sentence(why));
+}

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Moved, TreeRefusal } from "../../../gateway/index.js";
 import { wellFormed } from "../../../message/index.js";
 import { limit, page } from "../paging.js";
-import { Problem, parsed, unknown } from "../problem.js";
+import { Problem, parsed, sentence, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route } from "../route.js";
 
 /** Longer than nobody keeps a connection open on which nothing moves. */
@@ -110,13 +110,12 @@ function moved(result: Moved): Answer {
 }
 
 function refused({ kind, why }: TreeRefusal): Answer {
-  const sentence = `${why[0]?.toUpperCase()}${why.slice(1)}.`;
   switch (kind) {
     case "unknown":
-      throw new Problem(404, sentence);
+      throw new Problem(404, sentence(why));
     case "busy":
     case "refused":
-      throw new Problem(409, sentence);
+      throw new Problem(409, sentence(why));
     case "waiting":
       return ok({ waiting: why }, 202);
   }
