@@ -18,7 +18,8 @@ export type Cut = {
  */
 export function chooseCut(path: readonly PathEntry[], keepTokens: number): Cut | null {
   const places = cutPlaces(path);
-  const fitting = places.filter((place) => place >= firstThatFits(path, keepTokens));
+  const first = firstThatFits(path, keepTokens);
+  const fitting = places.filter((place) => place >= first);
   const wholeTurn = fitting.find((place) => startsTurn(path, place));
   const place = wholeTurn ?? fitting[0] ?? places.at(-1);
   const firstKept = place === undefined ? undefined : path[place];

@@ -3,6 +3,8 @@ import { defineTool } from "../agent/index.js";
 import { useHeldModel } from "../testing/heldHome.js";
 import { smallHome } from "../testing/smallHome.js";
 import { SmallModel } from "../testing/smallModel.js";
+import type { Fact } from "../store/store.js";
+import { newRow } from "./rows.js";
 
 useHeldModel();
 
@@ -185,4 +187,43 @@ test("whoever stops a turn stops its summary too", async () => {
   expect(await compactions()).toEqual([]);
   const calls = await gateway.read.calls({ chat_jid: "home", turn_id: null, after: null, limit: 500 });
   expect(calls.filter(({ status }) => status === "running")).toEqual([]);
+});
+
+test("a chat of ten thousand messages that nobody answered yet stays usable", async () => {
+  const small = new SmallModel(50_000);
+  const { store, home, talk, compactions, gateway } = await smallHome(small);
+  for (let from = 0; from < 10_000; from += 1000) {
+    const facts = Array.from({ length: 1000 }, (_, index): Fact => {
+      const sender = `slack:U${index % 7}`;
+      const row = newRow({
+        id: `said-${from + index}`,
+        chat_jid: "home",
+        sender,
+        sender_name: `Guest ${index % 7}`,
+        content: `${from + index}: lorem ipsum dolor sit amet, consectetur adipiscing elit`,
+        timestamp: new Date(Date.UTC(2026, 10, 1) + from + index).toISOString(),
+        message_type: "user",
+        metadata: { source: "slack", sender_id: sender },
+        untaken: true,
+      });
+      return { type: "message", message: row };
+    });
+    expect((await store.commit({ facts })).status).toBe("committed");
+  }
+  const start = performance.now();
+  expect(await home.outcome(await home.say("what was that all about?"))).toBe("answered");
+  const first = performance.now();
+  await talk(3);
+  const next = (performance.now() - first) / 3;
+  expect(small.overflows).toEqual([]);
+  expect(small.broken).toEqual([]);
+  expect(small.summaries.length).toBeGreaterThan(3);
+  expect(await compactions()).toHaveLength(1);
+  expect((await store.read.message("home", "said-0"))?.content).toContain("0: lorem");
+  expect(await gateway.tree({ chat_jid: "home", thread_id: "", after: null, limit: 1 })).toMatchObject({
+    tree: [{ message_id: "said-0" }],
+  });
+  console.log(
+    `10,000 messages: ${small.summaries.length} calls for their summary, ${Math.round(first - start)} ms in all; a turn after that ${Math.round(next)} ms`,
+  );
 });
