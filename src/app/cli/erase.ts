@@ -36,6 +36,7 @@ function told({ messages, attachments, receipts, summaries, scrubbed }: Erasure)
     `Erased: ${counted(messages, "message")}, ${counted(attachments, "file")}.`,
     `Redacted: ${counted(receipts, "receipt")}. No longer read: ${counted(summaries, "summary", "summaries")}.`,
   ];
+  lines.push("What the assistant wrote stays, also where it quotes them: delete such answers one by one.");
   if (!scrubbed) lines.push("The disk still has traces: the server takes them away as soon as it can.");
   return lines.join("\n");
 }

@@ -1,4 +1,4 @@
-import type { ClientConfig, Pool, PoolClient } from "pg";
+import type { Client, ClientConfig, Pool, PoolClient } from "pg";
 import type { Row } from "../rows/columns.js";
 import { StoreUnavailable } from "../store.js";
 import { escaped, parsedJson, unescaped } from "./text.js";
@@ -91,6 +91,19 @@ function parserOf(type: number): (value: string) => unknown {
     default:
       return (value) => value;
   }
+}
+
+/** A connection of its own, not open yet, for what may take longer than anything else we ask. */
+export async function patientClient(place: Place): Promise<Client> {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client({
+    ...configOf(place),
+    query_timeout: 0,
+    statement_timeout: 0,
+    lock_timeout: 0,
+  });
+  client.on("error", () => {});
+  return client;
 }
 
 /** Some connections; made when needed, given up when broken. */

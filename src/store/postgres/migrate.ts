@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { configOf, orUnavailable, type Place, stateOf } from "./connect.js";
+import { orUnavailable, patientClient, type Place, stateOf } from "./connect.js";
 import { MIGRATIONS } from "./schema.js";
 
 /** The database is somebody else's, or from a later version of Longhand. */
@@ -14,14 +14,7 @@ const ALREADY_THERE = new Set(["42P07", "42710", "42723"]);
  * that start together one does it, and a process killed in the middle leaves the step undone.
  */
 export async function migrate(place: Place, migrations: readonly string[] = MIGRATIONS): Promise<void> {
-  const { default: pg } = await import("pg");
-  const client = new pg.Client({
-    ...configOf(place),
-    query_timeout: 0,
-    statement_timeout: 0,
-    lock_timeout: 0,
-  });
-  client.on("error", () => {});
+  const client = await patientClient(place);
   try {
     await client.connect();
     if (place.schema !== null) await client.query(`CREATE SCHEMA IF NOT EXISTS ${place.schema}`);

@@ -1,4 +1,4 @@
-import { configOf, type Place, unavailability } from "./connect.js";
+import { patientClient, type Place, unavailability } from "./connect.js";
 
 /** Tables that may hold dead rows with somebody's words. */
 const TABLES = [
@@ -26,15 +26,7 @@ const TABLES = [
  * log, its copies and its backups hold is the operator's to see to.
  */
 export async function scrub(place: Place): Promise<void> {
-  const { default: pg } = await import("pg");
-  // On a connection of its own: it may take longer than anything else we ask.
-  const client = new pg.Client({
-    ...configOf(place),
-    query_timeout: 0,
-    statement_timeout: 0,
-    lock_timeout: 0,
-  });
-  client.on("error", () => {});
+  const client = await patientClient(place);
   try {
     await client.connect();
     const { rows } = await client.query("SELECT id FROM erasures WHERE scrubbed = 0");
