@@ -28,15 +28,16 @@ const IDS = [
   "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6",
   "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-5-20250929-v1:0",
 ];
-const MODELS = [
-  ...IDS.map((id) => model({ api: "bedrock", id, apiKey: "canary-key" })),
-  model({
-    api: "bedrock",
-    id: "anthropic.claude-opus-5",
-    apiKey: "canary-key",
-    quirks: { midSystem: "system" },
-  }),
-];
+const MODELS = IDS.map((id) => model({ api: "bedrock", id, apiKey: "canary-key" }));
+const speaksOwnRole = model({
+  api: "bedrock",
+  id: "anthropic.claude-opus-5",
+  apiKey: "canary-key",
+  quirks: { midSystem: "system" },
+});
+/** What only one model takes is sent to it often enough to be met in every run. */
+const hears = MODELS.filter(({ id }) => id.includes("omni"));
+MODELS.push(speaksOwnRole, speaksOwnRole, ...hears, ...hears);
 
 const { request, turn } = histories({
   providers: ["bedrock", "openai"],
