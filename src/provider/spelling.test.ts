@@ -197,6 +197,31 @@ test("a result that comes late changes its call and what follows it, and nothing
   expect(after.body).toContain('"content":"seen"');
   const [opening] = before.blocks.filter((block) => block.kind === "message");
   expect(after.blocks.filter((block) => block.kind === "message")[0]).toBe(opening);
+  const gone = { messages: [user("u1"), asking, user("u2")] };
+  expect(encode(on, gone, memory)).toEqual(encode(on, gone));
+});
+
+test("an item's id is free again when what bore it is gone", () => {
+  const on = model({ api: "openai-responses", id: "gpt-5.1", baseUrl: OPENAI });
+  const memory = encodeMemory();
+  const answer = (id: string): LLMMessage =>
+    AssistantMessage.of(
+      [{ type: "text", content: "Hi.", native: { api: on.api, data: { at: 0, id: "msg_1" } } }],
+      {
+        id,
+        provider: on.provider,
+        api: on.api,
+        model: on.id,
+        usage: Usage.none(),
+        stopReason: "stop",
+        timestamp: 0,
+      },
+    );
+  const before = encode(on, { messages: [answer("a1"), answer("a2")] }, memory);
+  const after = encode(on, { messages: [answer("a2")] }, memory);
+  expect(before.body.match(/"id":"msg_1"/g)).toHaveLength(1);
+  expect(after.body).toContain('"id":"msg_1"');
+  expect(after).toEqual(encode(on, { messages: [answer("a2")] }));
 });
 
 test("a picture that is a file is read again for every request", async () => {
