@@ -3,9 +3,10 @@ import {
   clock as clockTool,
   type Fetch,
   modelOfContainer,
+  startDeadline,
   type Tool,
 } from "../agent/index.js";
-import type { Channel, Gate, InboundMessage, Received } from "../channel/channel.js";
+import type { Channel, Gate } from "../channel/channel.js";
 import {
   audienceOf,
   type Call,
@@ -19,13 +20,13 @@ import {
   senderKind,
   type UsageLine,
 } from "../message/index.js";
-import { type CommitResult, type Fact, type Store, StoreUnavailable, type Work } from "../store/store.js";
+import type { CommitResult, Fact, Store, Work } from "../store/store.js";
 import { Arrivals } from "./arrivals.js";
 import { HostMessageBroadcaster, UserMessageHandler } from "./broadcast.js";
 import { type DiffResult, diffCalls } from "./callDiff.js";
 import { CallSlots } from "./callSlots.js";
 import { type ChatResult, changeChat, registerChat, removeChat } from "./chats.js";
-import { type Clock, iso, systemClock } from "./clock.js";
+import { type Clock, systemClock } from "./clock.js";
 import { postCustom } from "./customEntry.js";
 import { moveDelivery } from "./desk.js";
 import { revise } from "./edits.js";
@@ -62,7 +63,9 @@ import {
   withPeople,
 } from "./people.js";
 import { type PreviewResult, previewContext } from "./preview.js";
+import { receive } from "./reception.js";
 import { callOf, requestBytes } from "./receipts.js";
+import { type ReplayResult, replayCall } from "./replay.js";
 import { newRow } from "./rows.js";
 import {
   compactChat,
@@ -171,6 +174,8 @@ export class Gateway {
   private readonly turns: Turns;
   private readonly outbox: Outbox;
   private forgetting: () => void = () => {};
+  private readonly closing = new AbortController();
+  private readonly replaying = new Set<Promise<unknown>>();
 
   constructor(options: GatewayOptions) {
     if (typeof options.resolveModel !== "function")
@@ -215,14 +220,19 @@ export class Gateway {
     this.forgetting = this.hall.store.subscribe(({ settings }) => settings && this.hall.chats.forget());
     this.turns.start();
     this.outbox.start();
-    const gate: Gate = { receive: (message) => this.receive(message) };
+    const gate: Gate = { receive: (message) => receive(this.hall, message) };
     await Promise.all([...this.hall.channels.values()].map((channel) => channel.start(gate)));
   }
 
   /** Stop receiving, let running turns finish for a while, leave the rest for the next start. */
   async stop(graceMs = 5000): Promise<void> {
     await Promise.all([...this.hall.channels.values()].map((channel) => channel.stop()));
-    await Promise.all([this.turns.stop(graceMs), this.outbox.stop(graceMs)]);
+    this.closing.abort();
+    await Promise.all([
+      this.turns.stop(graceMs),
+      this.outbox.stop(graceMs),
+      Promise.allSettled(this.replaying),
+    ]);
     await this.giveBack();
     this.forgetting();
     this.events.close();
@@ -409,6 +419,18 @@ export class Gateway {
     return diffCalls(this.hall, a, b);
   }
 
+  /**
+   * A call's context once more, for the same or another model: both answers side by side. Nothing is added to the chat,
+   * and tools the model asks for are not run.
+   */
+  async replay(id: string, model: string | null = null): Promise<ReplayResult> {
+    const { clock, limits } = this.hall;
+    const deadline = startDeadline(clock, limits.turnMs, this.closing.signal);
+    const replaying = replayCall(this.hall, id, model, deadline.signal).finally(() => deadline.end());
+    this.replaying.add(replaying);
+    return replaying.finally(() => this.replaying.delete(replaying));
+  }
+
   /** A model, or a container, by the name a chat would give. */
   findModel(name: string): Promise<FoundModel> {
     return this.hall.resolveModel(name);
@@ -435,48 +457,8 @@ export class Gateway {
     return moved;
   }
 
-  private async receive(message: InboundMessage): Promise<Received> {
-    try {
-      const { address, ...body } = message;
-      const chat = await this.hall.chats.byAddress(address);
-      if (!chat) return await this.knock(address, message);
-      const binding = chat.bindings.find((bound) => bound.address === address);
-      if (binding?.mode === "speak") return { status: "unregistered" };
-      const result = await this.submitChat(chat.jid, body, { address });
-      return received(result);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      return { status: "unavailable", why: error.message, retryAfterS: 1 };
-    }
-  }
-
-  /** Counted so that the operator can see who knocked; the words are not kept. */
-  private async knock(address: string, message: InboundMessage): Promise<Received> {
-    const channel = address.slice(0, address.indexOf(":"));
-    const name = message.msg_metadata.sender_display_name;
-    await this.hall.store.commit({
-      facts: [{ type: "knock", address, channel, name, at: iso(this.hall.clock.now()) }],
-    });
-    return { status: "unregistered" };
-  }
-
   private async firstRow(facts: Fact[]): Promise<MessageRow | null> {
     const first = facts.find((fact) => fact.type === "message");
     return first ? this.read.message(first.message.chat_jid, first.message.id) : null;
-  }
-}
-
-function received(result: IngestResult): Received {
-  switch (result.status) {
-    case "stored":
-      return { status: "stored", answer: result.answer };
-    case "not_registered":
-      return { status: "unregistered" };
-    case "invalid":
-      return { status: "invalid", errors: result.errors };
-    case "too_large":
-      return { status: "invalid", errors: [{ path: "content", reason: result.why }] };
-    case "conflict":
-      return { status: "invalid", errors: [{ path: "", reason: result.why }] };
   }
 }
