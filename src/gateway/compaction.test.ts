@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineTool } from "../agent/index.js";
-import { useHeldModel } from "../testing/heldHome.js";
+import { storeSystemRow, useHeldModel } from "../testing/heldHome.js";
 import { smallHome } from "../testing/smallHome.js";
 import { SmallModel } from "../testing/smallModel.js";
 import type { Fact } from "../store/store.js";
@@ -120,19 +120,7 @@ test("what the operator wrote stays in view, whatever is summarised", async () =
   const small = new SmallModel(2000);
   const { gateway, talk, compactions } = await smallHome(small);
   await talk(3);
-  await gateway.injectMessage("home", {
-    content: "Always read this.",
-    msg_metadata: { source: "ops", sender_id: "system", sender_type: "system" },
-  });
-  await gateway.storeMessageDirect({
-    id: "standing-1",
-    chat_jid: "home",
-    sender: "system",
-    sender_name: "system",
-    content: "Olivia is the captain.",
-    timestamp: new Date().toISOString(),
-    message_type: "system",
-  });
+  await storeSystemRow(gateway, "Olivia is the captain.");
   await talk(50);
   expect((await compactions()).length).toBeGreaterThan(1);
   for (const request of small.turns.slice(5)) expect(textOf(request)).toContain("Olivia is the captain.");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ask, held, openHome, useHeldModel } from "../testing/heldHome.js";
+import { ask, held, openHome, storeSystemRow, useHeldModel } from "../testing/heldHome.js";
 import { smallHome } from "../testing/smallHome.js";
 import { SmallModel } from "../testing/smallModel.js";
 import { until } from "../testing/talk.js";
@@ -98,15 +98,7 @@ test("while the assistant answers nobody moves the conversation from under it", 
 
 test("a fresh branch begins with what the operator wrote, and nothing else", async () => {
   const { gateway, home } = await openHome();
-  await gateway.storeMessageDirect({
-    id: "standing-1",
-    chat_jid: "home",
-    sender: "system",
-    sender_name: "system",
-    content: "Olivia is the captain.",
-    timestamp: new Date().toISOString(),
-    message_type: "system",
-  });
+  await storeSystemRow(gateway, "Olivia is the captain.");
   await ask(home, "one");
   expect(await gateway.moveHead("home", { entry_id: null, ...MAIN })).toMatchObject({ ok: true });
   const body = await readNext(gateway);

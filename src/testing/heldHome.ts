@@ -51,3 +51,16 @@ export async function openHome(
   await gateway.changeChat("home", settings);
   return { gateway, store, home: new Talk(gateway, "home") };
 }
+
+/** Persistent context for the first chat. */
+export async function storeSystemRow(gateway: Gateway, content: string): Promise<void> {
+  await gateway.storeMessageDirect({
+    id: "standing-1",
+    chat_jid: "home",
+    sender: "system",
+    sender_name: "system",
+    content,
+    timestamp: new Date().toISOString(),
+    message_type: "system",
+  });
+}
