@@ -1,4 +1,5 @@
 import { model } from "../dist/provider/index.js";
+import { interleaved } from "./measure.mjs";
 
 /** The APIs that are measured, each with a model of it. */
 export const MODELS = [
@@ -13,4 +14,14 @@ export function timed(run) {
   const before = performance.now();
   run();
   return performance.now() - before;
+}
+
+const ROUNDS = 80;
+const WARM_UP = 40;
+
+/** Both sides in turns, once they are warm. @param {() => unknown} ours @param {() => unknown} reference */
+export async function besides(ours, reference) {
+  const sides = { ours: async () => ours(), reference: async () => reference() };
+  const pairs = await interleaved(WARM_UP + ROUNDS, sides, () => {});
+  return pairs.slice(WARM_UP);
 }

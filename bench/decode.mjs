@@ -1,14 +1,12 @@
 import { sseReader } from "../dist/provider/index.js";
 import { codecOf } from "../dist/provider/apis.js";
-import { MODELS, timed } from "./apis.mjs";
+import { besides, MODELS, timed } from "./apis.mjs";
 import { decodePeers } from "./decodePeers.mjs";
 import { argumentPieces, STREAMS } from "./decodeStreams.mjs";
-import { interleaved, ratioOf } from "./measure.mjs";
+import { ratioOf } from "./measure.mjs";
 
 /** A long answer from its bytes, beside the least that any reader does: cut at blank lines, and JSON.parse each event. */
 
-const ROUNDS = 60;
-const WARM_UP = 30;
 /** As TCP brings them. */
 const CHUNK = 1400;
 
@@ -20,7 +18,7 @@ export async function decodeRow(progress) {
     progress(`${api} beside JSON.parse`);
     const chunks = chunksOf(STREAMS[api]());
     const ours = () => 1000 / timed(() => decode(model, chunks));
-    const floor = await rounds(ours, () => 1000 / timed(() => parseEach(chunks)));
+    const floor = await besides(ours, () => 1000 / timed(() => parseEach(chunks)));
     lines.push({
       what: `decode a long answer, ${api} / split and JSON.parse`,
       unit: "/s",
@@ -29,7 +27,7 @@ export async function decodeRow(progress) {
     });
     for (const { name, read, target } of await decodePeers(model, progress)) {
       progress(`${api} beside ${name}`);
-      const pairs = await rounds(ours, () => timeOf(read, chunks));
+      const pairs = await besides(ours, () => timeOf(read, chunks));
       lines.push({ what: `  / ${name}`, unit: "/s", ...ratioOf(pairs), target });
     }
   }
@@ -114,10 +112,4 @@ async function timeOf(read, chunks) {
   const before = performance.now();
   await read(response);
   return 1000 / (performance.now() - before);
-}
-
-async function rounds(ours, reference) {
-  const sides = { ours: async () => ours(), reference: async () => reference() };
-  const pairs = await interleaved(WARM_UP + ROUNDS, sides, () => {});
-  return pairs.slice(WARM_UP);
 }

@@ -1,8 +1,8 @@
 import { encode, encodeMemory } from "../dist/provider/index.js";
-import { MODELS, timed } from "./apis.mjs";
+import { besides, MODELS, timed } from "./apis.mjs";
 import { conversation, SYSTEM, TOOLS } from "./encodeHistory.mjs";
 import { encodePeers } from "./encodePeers.mjs";
-import { interleaved, ratioOf } from "./measure.mjs";
+import { ratioOf } from "./measure.mjs";
 import { timeToBody } from "./peers.mjs";
 
 /** A history of 1,000 messages as a request body: from scratch, beside one JSON.stringify; and again when it has grown. */
@@ -26,7 +26,7 @@ export async function encodeRow(progress) {
     const request = requestFor(model);
     const value = JSON.parse(encode(model, request).body);
     // Speeds, so that more is better: histories a second.
-    const pairs = await rounds(
+    const pairs = await besides(
       () => 1000 / timed(() => flat(encode(model, request).body)),
       () => 1000 / timed(() => flat(JSON.stringify(value))),
     );
@@ -47,7 +47,7 @@ async function besideOthers(progress) {
   const lines = [];
   for (const { name, ask } of await encodePeers(request, model, progress)) {
     progress(`beside ${name}`);
-    const pairs = await rounds(
+    const pairs = await besides(
       () => 1000 / timed(() => flat(encode(model, request).body)),
       async () => 1000 / (await timeToBody(ask)).ms,
     );
@@ -96,10 +96,4 @@ export async function encodeNextRow(progress) {
     });
   }
   return lines;
-}
-
-async function rounds(ours, reference) {
-  const sides = { ours: async () => ours(), reference: async () => reference() };
-  const pairs = await interleaved(WARM_UP + ROUNDS, sides, () => {});
-  return pairs.slice(WARM_UP);
 }
