@@ -11,7 +11,7 @@ import { type Cut, chooseCut, standingIn } from "./cut.js";
 import type { PathEntry } from "./context.js";
 import { entryTokens } from "./tokens.js";
 
-const RUNS = process.env.LONGHAND_LONG ? 20_000 : 500;
+const RUNS = process.env.LONGHAND_LONG ? 20_000 : 200;
 
 const size = fc.integer({ min: 1, max: 400 });
 const step = fc.oneof(

@@ -9,7 +9,7 @@ import { startOpenaiResponsesServer } from "../testing/openaiResponsesServer.js"
 
 useHeldModel();
 
-const WINDOW = 2800;
+const WINDOW = 2400;
 const VENDORS = {
   anthropic: { start: startAnthropicServer, id: "claude-opus-5" },
   "openai-chat": { start: startChatCompletionsServer, id: "local" },
@@ -41,7 +41,7 @@ test.each(Object.keys(VENDORS) as (keyof typeof VENDORS)[])(
           tools: [look],
         },
       );
-      for (let turn = 0; turn < 18; turn++) {
+      for (let turn = 0; turn < 12; turn++) {
         const wantsTools = turn % 3 === 1;
         if (wantsTools) server.next({ do: "call", name: "look", id: `call_${turn}` });
         const id = await home.say(`${turn}: ${"lorem ipsum ".repeat(60)}`);
