@@ -18,7 +18,13 @@ import { type CommandPiece, isAnswer, waitingPieces } from "./waiting.js";
 export type Place = { chat: Chat; claim: Claim; release: boolean };
 
 /** What a command leads to: words for people, and what it changes. */
-type Effect = { says: string; facts?: Fact[]; expect?: Expectation[] };
+type Effect = {
+  says: string;
+  facts?: Fact[];
+  expect?: Expectation[];
+  /** Ids of messages whose words it says. */
+  quotes?: string[];
+};
 
 /** Nobody reads a longer list, and channels would have to cut it. */
 const MOST_LISTED = 50;
@@ -37,7 +43,7 @@ export async function answerCommand(hall: Hall, place: Place, piece: CommandPiec
       later: [],
       release,
       expect: effect.expect ?? [],
-      facts: [...(effect.facts ?? []), ...commandDone(hall, chat, piece, effect.says)],
+      facts: [...(effect.facts ?? []), ...commandDone(hall, chat, piece, effect.says, effect.quotes)],
     });
     if (isOvertaken(result, tries) && piece.asked.command.type !== "shell") continue;
     expectCommitted(result);
@@ -47,9 +53,16 @@ export async function answerCommand(hall: Hall, place: Place, piece: CommandPiec
 }
 
 /** The facts of a command that was carried out: its outcome, and what it says. */
-export function commandDone(hall: Hall, chat: Chat, { asked }: CommandPiece, says: string): Fact[] {
+export function commandDone(
+  hall: Hall,
+  chat: Chat,
+  { asked }: CommandPiece,
+  says: string,
+  quotes: readonly string[] = [],
+): Fact[] {
   const { message, inbound } = asked;
-  const details = { answers: message.id };
+  // Whose words it repeats is kept, so that it goes with them should they be erased.
+  const details = { answers: message.id, ...(quotes.length > 0 ? { quotes } : {}) };
   return [
     ...(says === "" ? [] : hall.hostMessages.facts(chat, says, details, null, platformThread(message))),
     outcomeFact(hall, message, "command", inbound.reason, null),
@@ -74,7 +87,7 @@ async function effectOf(hall: Hall, place: Place, piece: CommandPiece): Promise<
         ...(await freshBranch(hall, branchOf(place, message))),
       };
     case "todos":
-      return { says: await todos(hall, chat, claim) };
+      return todos(hall, chat, claim);
     case "context":
       return { says: await contextInWords(hall, chat, threadOf(claim.lane)) };
     case "usage":
@@ -95,18 +108,22 @@ export function mayCommand(chat: Chat, message: MessageRow, command: Command): b
   return command.type !== "shell" || includes(chat.shell_allow, sender);
 }
 
-async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<string> {
+async function todos(hall: Hall, chat: Chat, claim: Claim): Promise<Effect> {
   const waiting = (await waitingPieces(hall, chat, claim.lane)).filter(isAnswer);
   // What is on the tree is being done.
   const untaken = await hall.store.read.untaken(chat.jid, threadOf(claim.lane), hall.limits.window);
   const undone = new Set(untaken.map((row) => row.id));
   const queued = waiting.filter(({ work, asked }) => asked.prefix === "todo" && undone.has(work.ref));
-  if (queued.length === 0) return "Nothing is on the list.";
-  const lines = queued.slice(0, MOST_LISTED).map(({ asked: { message } }, index) => {
+  if (queued.length === 0) return { says: "Nothing is on the list." };
+  const listed = queued.slice(0, MOST_LISTED);
+  const lines = listed.map(({ asked: { message } }, index) => {
     return `${index + 1}. ${oneLine(message.sender_name, 80)}: ${oneLine(message.content, 200)}`;
   });
   const more = queued.length > MOST_LISTED ? [`… and ${queued.length - MOST_LISTED} more`] : [];
-  return ["On the list:", ...lines, ...more].join("\n");
+  return {
+    says: ["On the list:", ...lines, ...more].join("\n"),
+    quotes: listed.map(({ asked }) => asked.message.id),
+  };
 }
 
 /** A name or a text with lines of its own would look like somebody else's. */

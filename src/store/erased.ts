@@ -22,6 +22,16 @@ export function isTheirs(
   return (sender === "system" || sender === "deploy") && senders.includes(String(metadata.sender_id));
 }
 
+/** Was it said to answer one of these messages, or does it repeat the words of one? */
+export function tellsOf(
+  { message_type, metadata }: Pick<MessageRow, "message_type" | "metadata">,
+  said: ReadonlySet<string>,
+): boolean {
+  if (message_type !== "host" && message_type !== "tool_result") return false;
+  const quotes: unknown[] = Array.isArray(metadata.quotes) ? metadata.quotes : [];
+  return [metadata.answers, ...quotes].some((id) => typeof id === "string" && said.has(id));
+}
+
 /** Metadata of a message that came with what others had said before; theirs may be among it. */
 export function withoutThreadContext({ thread_context: _, ...metadata }: MessageRow["metadata"]) {
   return { ...metadata, thread_context_erased: true };

@@ -253,6 +253,12 @@ export const erasure: Check[] = [
           metadata: { answers: "m1" },
         }),
         message("m4", { ...own, sender: "host", message_type: "host", metadata: { answers: "m9" } }),
+        message("m5", {
+          ...own,
+          sender: "host",
+          message_type: "host",
+          metadata: { answers: "m9", quotes: ["m8", "m1"] },
+        }),
         { type: "knock", address: "sms:1", channel: "sms", name: "Olivia", at: AT },
         { type: "knock", address: "web:olivia", channel: "web", name: "?", at: AT },
         { type: "knock", address: "sms:2", channel: "sms", name: "Livi", at: AT },
@@ -269,6 +275,7 @@ export const erasure: Check[] = [
           ["erased", ""],
           ["erased", ""],
           ["host", "words of m4"],
+          ["erased", ""],
         ],
       );
       assert.deepEqual(

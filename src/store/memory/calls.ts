@@ -1,5 +1,5 @@
 import { type CallEnvelope, ERASED_SENDER } from "../../message/index.js";
-import { SOURCES_WITH_WORDS } from "../erased.js";
+import { redactedCall, SOURCES_WITH_WORDS } from "../erased.js";
 import { MAX_DEPTH, shortest } from "../request.js";
 import type { Fact, Leftover, PartialPart, RequestBlock, RequestList, StoredRequest } from "../store.js";
 import { type Context, conflict, type Refusal, roomOf } from "./apply.js";
@@ -105,7 +105,9 @@ export function endCall(
   if (record?.call.chat_jid !== call.chat_jid) return conflict(`there is no call ${call.id}`);
   const byPart = new Map(leftovers.map((leftover) => [leftover.part, plain(leftover)]));
   const sorted = [...byPart.values()].sort((a, b) => a.part - b.part);
-  journal.set(state.calls, call.id, { ...record, call: plain(call), leftovers: sorted, partial: new Map() });
+  // Whoever ends it may not know that words of its request were erased meanwhile.
+  const ended = plain(record.call.redacted ? redactedCall(call) : call);
+  journal.set(state.calls, call.id, { ...record, call: ended, leftovers: sorted, partial: new Map() });
   return null;
 }
 

@@ -7,6 +7,7 @@ import {
   isTheirs,
   redactedCall,
   SOURCES_WITH_WORDS,
+  tellsOf,
   tombstone,
   withoutThreadContext,
 } from "../erased.js";
@@ -51,11 +52,7 @@ function eraseInRoom(context: Context, room: Room, theirs: readonly Kept[], foun
   const { state, journal } = context;
   const { at } = found;
   const said = new Set(theirs.map(({ id }) => id));
-  const rows = room.messages.filter(
-    ({ id, message_type, metadata }) =>
-      said.has(id) ||
-      ((message_type === "host" || message_type === "tool_result") && said.has(String(metadata.answers))),
-  );
+  const rows = room.messages.filter((row) => said.has(row.id) || tellsOf(row, said));
   const gone = new Set(rows.map(({ id }) => id));
   forgetKeys(context, room, gone);
   const waiting = rows.filter(({ id }) => room.inbounds.get(id)?.outcome === "pending");

@@ -1,5 +1,5 @@
 import { type CallEnvelope, ERASED_SENDER } from "../../message/index.js";
-import { SOURCES_WITH_WORDS } from "../erased.js";
+import { redactedCall, SOURCES_WITH_WORDS } from "../erased.js";
 import { MAX_DEPTH, shortest } from "../request.js";
 import type { Fact, Leftover, PartialPart, RequestBlock, RequestList } from "../store.js";
 import type { Prepare } from "./driver.js";
@@ -143,9 +143,13 @@ export function endCall(
   call: CallEnvelope,
   leftovers: readonly Leftover[],
 ): Refusal | null {
+  // Whoever ends it may not know that words of its request were erased meanwhile.
+  const { redacted } = prepare("SELECT envelope ->> '$.redacted' AS redacted FROM calls WHERE id = ?").get(
+    call.id,
+  ) ?? { redacted: 0 };
   const { changes } = prepare("UPDATE calls SET status = ?, envelope = ? WHERE id = ? AND chat_jid = ?").run(
     call.status,
-    JSON.stringify(call),
+    JSON.stringify(redacted === 1 ? redactedCall(call) : call),
     call.id,
     call.chat_jid,
   );

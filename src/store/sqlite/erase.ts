@@ -84,10 +84,11 @@ function eraseInChat(prepare: Prepare, chat_jid: string, said: readonly string[]
   const listed = JSON.stringify(said);
   const all = prepare(
     `SELECT id FROM messages WHERE chat_jid = ? AND (id ${LISTED}
-       OR (message_type IN ('host', 'tool_result') AND metadata ->> '$.answers' ${LISTED}))
+       OR (message_type IN ('host', 'tool_result') AND (metadata ->> '$.answers' ${LISTED}
+         OR EXISTS (SELECT 1 FROM json_each(metadata, '$.quotes') q WHERE q.value ${LISTED}))))
      ORDER BY seq`,
   )
-    .all(chat_jid, listed, listed)
+    .all(chat_jid, listed, listed, listed)
     .map((row) => text(row.id));
   const gone: Gone = { chat_jid, ids: JSON.stringify(all), at };
   forgetKeys(prepare, gone);

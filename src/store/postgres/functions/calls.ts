@@ -77,7 +77,10 @@ BEGIN
         FROM jsonb_to_recordset(f->'parts') AS p(part bigint, type text, content text)
         ON CONFLICT (call_id, part) DO UPDATE SET type = excluded.type, content = excluded.content;
     WHEN 'call_ended' THEN
-      UPDATE calls SET status = f->>'status', envelope = f->>'envelope'
+      /* Whoever ends it may not know that words of its request were erased meanwhile. */
+      UPDATE calls SET status = f->>'status', envelope =
+          CASE WHEN (envelope::json->>'redacted')::boolean THEN (longhand_redacted((f->>'envelope')::jsonb))::text
+            ELSE f->>'envelope' END
         WHERE id = f->>'id' AND chat_jid = f->>'chat_jid';
       IF NOT FOUND THEN PERFORM longhand_conflict(format('there is no call %s', f->>'id')); END IF;
       DELETE FROM call_parts WHERE call_id = f->>'id';

@@ -50,7 +50,8 @@ DECLARE
 BEGIN
   SELECT * INTO chat FROM chats c WHERE c.jid = longhand_erase_in.jid FOR UPDATE;
   gone := ARRAY(SELECT id::text FROM messages WHERE chat_jid = chat.jid AND (id = ANY (said)
-    OR (message_type IN ('host', 'tool_result') AND metadata::json->>'answers' = ANY (said))) ORDER BY seq);
+    OR (message_type IN ('host', 'tool_result') AND (metadata::json->>'answers' = ANY (said)
+      OR (json_typeof(metadata::json->'quotes') = 'array' AND (metadata::jsonb->'quotes') ?| said)))) ORDER BY seq);
   /* Their keys stay taken, in a form that tells nobody what they were. */
   INSERT INTO erased_keys (chat_jid, sha256, message_id)
     SELECT chat_jid, longhand_erased_key(chat.block_key, 'dedupe', dedupe_key), id FROM messages
