@@ -278,6 +278,20 @@ describe("while a turn runs", () => {
     expect(await everything(gateway, ["1234"])).not.toContain("1234");
   });
 
+  test("a list of what is to be done does not repeat them", async () => {
+    const { gateway, home } = await openHome();
+    const id = await home.say("hello", ASH);
+    const call = await held.next();
+    const todo = await home.say("todo order 1234");
+    expect(await home.command("todos", ASH)).toContain("order 1234");
+    expect((await gateway.eraseSender("slack:U1")).status).toBe("erased");
+    expect(call.gone || (await until(() => call.gone))).toBe(true);
+    (await held.next()).say("Hello.");
+    expect(await home.outcome(id)).toBe("answered");
+    expect(await home.outcome(todo)).toBe("ignored");
+    expect(await everything(gateway, ["1234"])).not.toContain("1234");
+  });
+
   test("that answers them ends, and what was said meanwhile is answered", async () => {
     const { gateway, home, store } = await openHome();
     const secret = await home.say("the code is 1234");
