@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -88,6 +89,45 @@ describe("the house", () => {
       .map((door) => door.replace("./dist/", "").replace(/\.js$/, ".ts"))
       .filter((name) => !sources.some((source) => source.name === name));
     expect(doors.length).toBeGreaterThan(5);
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the package", () => {
+  const root = join(SOURCE, "..");
+  const npm = (...words: string[]) => execFileSync("npm", words, { cwd: root, encoding: "utf8" });
+  const [packed] = JSON.parse(npm("pack", "--dry-run", "--json", "--ignore-scripts", "--silent")) as {
+    files: { path: string }[];
+  }[];
+  const published = new Set(packed?.files.map(({ path }) => path));
+  const imports = [...published]
+    .filter((path) => /^dist\/(?!web\/|app\/command\/).*\.js$/.test(path))
+    .flatMap((path) => {
+      const text = readFileSync(join(root, path), "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+      const found = text.matchAll(
+        /^(?:import|export)\b(?:[^"';]*\bfrom)? ?"([^"]+)";$|\bimport\("([^"]+)"\)/gm,
+      );
+      return [...found].map(([, fixed, late]) => ({ path, target: fixed ?? late ?? "" }));
+    });
+
+  it("holds every file that one of its files imports", () => {
+    const missing = imports
+      .filter(({ target }) => target.startsWith("."))
+      .map(({ path, target }) => ({ path, target: join(dirname(path), target).replaceAll("\\", "/") }))
+      .filter(({ target }) => !published.has(target));
+    expect(imports.length).toBeGreaterThan(1000);
+    expect(missing).toEqual([]);
+  });
+
+  it("asks for every package that one of its files imports", () => {
+    const { dependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(root, "package.json"), "utf8"),
+    ) as Record<"dependencies" | "peerDependencies", Record<string, string>>;
+    const asked = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
+    const packageOf = (target: string) => target.split("/", target.startsWith("@") ? 2 : 1).join("/");
+    const missing = imports
+      .filter(({ target }) => !target.startsWith(".") && !target.startsWith("node:"))
+      .filter(({ target }) => !asked.has(packageOf(target)));
     expect(missing).toEqual([]);
   });
 });
