@@ -3,6 +3,7 @@ export * from "./container.js";
 export { CONTAINER_LIMITS, type ContainerLimits } from "./containerLines.js";
 export * from "./containerProtocol.js";
 export { type ReadContainers, readContainers } from "./containerSettings.js";
+export { startDeadline } from "./deadline.js";
 export * from "./defineTool.js";
 export * from "./host.js";
 export { ISOLATIONS, type Isolation, type Launch, launchOf, type Sandbox } from "./isolation.js";

@@ -1,7 +1,6 @@
 import { type LLMMessage, type Origin, project, type SystemPart, UserMessage } from "../message/index.js";
 import type { Assembled, ContextInput, Notice } from "./context.js";
-import { escapeMarkers } from "./escape.js";
-import { MARKER } from "./markers.js";
+import { noticeText } from "./notice.js";
 import { defaultPrompt } from "./prompt.js";
 import { type Piece, sessionOf } from "./session.js";
 
@@ -57,11 +56,6 @@ function add(message: LLMMessage, origin: Origin, { messages, origins }: Assembl
   while (origins.has(id)) id += "~";
   messages.push(id === message.id ? message : { ...message, id });
   origins.set(id, origin);
-}
-
-/** What was retrieved may hold anybody's words, so a notice is escaped like those. */
-function noticeText({ text }: Notice): string {
-  return `${MARKER.notice}\n${escapeMarkers(text)}`;
 }
 
 function noticeSources({ id }: Notice): Origin["sources"] {

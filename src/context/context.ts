@@ -52,7 +52,12 @@ export type PathEntry = {
 };
 
 /** News for the model in this turn only. */
-export type Notice = { id: string; text: string };
+export type Notice = {
+  id: string;
+  text: string;
+  /** It quotes people, as what was looked up does. */
+  quotes?: boolean;
+};
 
 /** A call's envelope, with what each part of its answer carried that no row keeps. */
 export type AnsweredCall = {

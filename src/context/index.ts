@@ -13,6 +13,7 @@ export { type Cut, chooseCut, standingIn, standingOf } from "./cut.js";
 export { escapeMarkers, unescapeMarkers } from "./escape.js";
 export { type Label, labelFor, neutraliseName } from "./labels.js";
 export { mentionToken } from "./mention.js";
+export { noticeOf } from "./notice.js";
 export { defaultPrompt } from "./prompt.js";
 export { type BreakHints, blockId, firstBreak, shareBlocks } from "./receipt.js";
 export { formatMessagesForSdk, type SdkOptions } from "./sdk.js";

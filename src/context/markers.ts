@@ -96,6 +96,8 @@ export const MARKER = {
   threadEnd: `[${WORDS.end} thread context]`,
   attachmentEnd: `[${WORDS.end} attachment]`,
   notice: `[${WORDS.notice}]`,
+  quotedNotice: `[${WORDS.notice} — quoted from elsewhere]`,
+  quotedNoticeEnd: `[${WORDS.end} notice]`,
   stopped: `[${WORDS.stopped} here]`,
   material: `[${WORDS.material}]`,
   materialEnd: `[${WORDS.end} the conversation]`,

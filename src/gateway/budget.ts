@@ -13,6 +13,9 @@ export type Limit = {
   whose: string;
 };
 
+/** Whose budget pays for what somebody with a token asked for. */
+export const OPERATOR = "sender:operator";
+
 /** The account of whoever asked: the person, or the sender id when nobody said whose it is. */
 export async function payerOf(hall: Pick<Hall, "store">, sender: string): Promise<string> {
   const person = await hall.store.read.personOf(sender);

@@ -11,6 +11,7 @@ import {
   type DiffBlock,
 } from "../message/index.js";
 import type { Hall } from "./hall.js";
+import { modelOfCall } from "./models.js";
 import { type KeptReceipt, keptReceipt, type ReceiptGone } from "./receipts.js";
 
 export type DiffResult = { ok: true; diff: CallDiff } | ReceiptGone;
@@ -134,7 +135,7 @@ function reportedOf({ usage }: CallEnvelope): CacheCost["reported"]["a"] {
 
 /** What tokens cost more than they would from a cache, at the price of that moment as it is known now. */
 async function priceOf(hall: Hall, call: CallEnvelope, tokens: number): Promise<number | null> {
-  const found = await hall.resolveModel(nameOf(call));
+  const found = await modelOfCall(hall, call);
   if (!found.ok || found.model.price === null) return null;
   const rates = ratesAt(found.model.price, Date.parse(call.started_at), tokensOf(call));
   return (tokens * Math.max(0, rates.input - rates.cacheRead)) / 1_000_000;

@@ -11,5 +11,6 @@ export type { IngestOptions, IngestResult } from "./ingest.js";
 export { type PersonResult, webSender } from "./people.js";
 export type { Preview, PreviewResult } from "./preview.js";
 export type { ReceiptGone } from "./receipts.js";
+export type { ReplayResult } from "./replay.js";
 export type { ForkAsk, Moved, Summary, Tree, TreeEntry, TreeQuery, TreeRefusal } from "./tree.js";
 export { covers, type Identity, type Scope, Tokens } from "./tokens.js";

@@ -1,6 +1,6 @@
 import type { Model } from "../agent/index.js";
-import type { Chat } from "../message/index.js";
-import type { Hall } from "./hall.js";
+import type { CallEnvelope, Chat } from "../message/index.js";
+import type { FoundModel, Hall } from "./hall.js";
 
 /** Who answers in a chat: its own model, and the one to turn to when that fails. */
 export type ChatModels = { ok: true; model: Model; fallback: Model | null } | { ok: false; why: string };
@@ -19,4 +19,21 @@ export async function modelsOf(hall: Hall, chat: Chat): Promise<ChatModels> {
 async function fallbackOf(hall: Hall, { fallback_model }: Chat): Promise<Model | null> {
   const found = fallback_model === null ? null : await hall.resolveModel(fallback_model);
   return found?.ok && found.model.api !== "container" ? found.model : null;
+}
+
+/** The model of a past call, by whichever name it is found here; else why it cannot be used now. */
+export async function modelOfCall(hall: Hall, call: CallEnvelope): Promise<FoundModel> {
+  const chat = await hall.chats.byJid(call.chat_jid);
+  const itself = `${call.provider}/${call.model}`;
+  const names = [chat?.model, chat?.fallback_model, hall.defaultModel, itself];
+  for (const name of new Set(names)) {
+    const found = name ? await hall.resolveModel(name) : null;
+    if (!found?.ok) continue;
+    const { provider, id, api } = found.model;
+    if (provider === call.provider && id === call.model && api === call.api) return found;
+  }
+  const found = await hall.resolveModel(itself);
+  return found.ok
+    ? { ok: false, why: `${itself} is another model here by now; name the one you mean` }
+    : found;
 }

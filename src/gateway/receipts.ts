@@ -53,13 +53,15 @@ function requestBlock({ kind, sources, text }: EncodedBlock, key: Uint8Array): R
 export type ReceiptInput = {
   callId: string;
   chatJid: string;
-  turnId: string;
+  turnId: string | null;
   call: Omit<PreparedCall, "id">;
   /** `turn` unless told. */
   purpose?: CallPurpose;
   blocks: RequestBlock[];
   leftOut: LeftOut[];
   previous: PreviousRequest | null;
+  /** More of what the receipt tells. */
+  about?: Pick<CallEnvelope, "head" | "replay_of">;
 };
 
 /** The receipt of a call about to be made: the exact bytes, before the first of them leaves. */
@@ -94,6 +96,7 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
       request_sha256: sha256(call.encoded.body),
       request_size: Buffer.byteLength(call.encoded.body),
       redacted: false,
+      ...input.about,
     },
     request: {
       base: previous && shared > 0 ? { call_id: previous.callId, count: shared } : null,

@@ -1,11 +1,10 @@
-import { encode, isRetryable, type Model, type ModelRequest, send } from "../agent/index.js";
+import { encode, isRetryable, type Model, type ModelRequest } from "../agent/index.js";
 import { type SummaryKind, stretchesOf, summaryRequest, type TranscriptPiece } from "../context/index.js";
 import { AssistantMessage, type Chat, Usage } from "../message/index.js";
-import type { Claim, CommitResult, Fact } from "../store/store.js";
+import type { Claim, CommitResult, Expectation, Fact } from "../store/store.js";
 import type { Hall } from "./hall.js";
-import { expectCommitted, Interrupted, leaseOf } from "./lease.js";
-import { blocksOf, endedCall, receiptFact } from "./receipts.js";
-import { refusalOf, reserve, settleSpending, unpricedUnderBudget } from "./spending.js";
+import { Interrupted, leaseOf } from "./lease.js";
+import { callAlone, type LoneCalled } from "./loneCall.js";
 import { isTakenOver } from "./turnState.js";
 
 /** Where a summary is made: under whose lease, at whose cost, and for what. */
@@ -120,76 +119,39 @@ class Summariser {
     }
   }
 
-  /** One call: its bytes are on a receipt before they leave, and its budget is put aside, like any other's. */
-  private async call(model: Model, request: ModelRequest, attempt: number): Promise<Called> {
-    const { hall, place } = this;
-    const { chat, payer, turnId } = place;
-    const payment = { chat, payer, model };
-    const unpriced = unpricedUnderBudget(hall, payment);
-    if (unpriced) return { made: false, why: unpriced };
+  private async call(model: Model, request: ModelRequest, attempt: number): Promise<LoneCalled> {
+    const { chat, payer, turnId, signal, laneSignal } = this.place;
     const encoded = encode(model, request);
-    const callId = hall.clock.newId();
-    const started = receiptFact(hall, {
-      callId,
-      chatJid: chat.jid,
+    const called = await callAlone(this.hall, {
+      chat,
+      payer,
       turnId,
+      model,
+      encoded,
+      attempt,
       purpose: this.asked.kind,
-      call: { attempt, model, encoded },
-      blocks: await blocksOf(hall, chat.jid, encoded),
       leftOut: encoded.leftOut,
-      previous: null,
+      maxTokens: this.asked.summaryTokens,
+      signal,
+      write: (facts, expect) => this.write(facts, expect),
+      received: ({ stopReason }) => {
+        if (stopReason === "aborted" && isTakenOver(laneSignal)) {
+          throw new Interrupted("the server is going down, or lost its lease");
+        }
+      },
     });
-    const { reservation, facts, expect } = reserve(hall, payment, encoded, this.asked.summaryTokens);
-    const result = await this.write([started, ...facts], expect);
-    if (result.status === "conflict" && result.expectation?.type === "budget") {
-      return { made: false, why: refusalOf(hall, payment, result.expectation.account) };
+    if (called.made) {
+      this.callIds.push(called.call.id);
+      this.usage = Usage.add(this.usage, called.message.usage);
     }
-    expectCommitted(result);
-    this.callIds.push(callId);
-    const received = await this.receive(model, encoded);
-    const { message, firstTokenAt } = received;
-    if (message.stopReason === "aborted" && isTakenOver(place.laneSignal)) {
-      throw new Interrupted("the server is going down, or lost its lease");
-    }
-    this.usage = Usage.add(this.usage, message.usage);
-    const isUntold = Usage.contextSize(message.usage) === 0 && (firstTokenAt !== null || isStopped(message));
-    const ended: Fact = {
-      type: "call_ended",
-      call: endedCall(started.call, message, firstTokenAt, hall.clock.now()),
-      leftovers: [],
-    };
-    expectCommitted(
-      await this.write([ended, ...settleSpending(reservation, isUntold ? null : message.usage)], []),
-    );
-    return { made: true, message, retryAfterMs: received.retryAfterMs };
+    return called;
   }
 
-  private async receive(model: Model, encoded: ReturnType<typeof encode>) {
-    const { hall, place } = this;
-    const stream = send(model, encoded, {
-      signal: place.signal,
-      ...(hall.fetch ? { fetch: hall.fetch } : {}),
-      now: () => hall.clock.now(),
-      newId: () => hall.clock.newId(),
-    });
-    let firstTokenAt: number | null = null;
-    for await (const event of stream) {
-      if (event.type === "done") {
-        return { message: event.message, retryAfterMs: event.retryAfterMs, firstTokenAt };
-      }
-      firstTokenAt ??= hall.clock.now();
-    }
-    throw new Error("the model's stream ended without its last event");
-  }
-
-  private write(facts: Fact[], expect: ReturnType<typeof reserve>["expect"]): Promise<CommitResult> {
+  private write(facts: Fact[], expect: Expectation[]): Promise<CommitResult> {
     return this.hall.store.commit({ expect: [leaseOf(this.place.claim), ...expect], facts });
   }
 }
 
-type Called =
-  | { made: true; message: AssistantMessage; retryAfterMs: number | null }
-  | { made: false; why: string };
 type Told = { ok: true; summary: string } | { ok: false; why: string; tooLong: boolean };
 
 /** How much may be told in one call, with room for what was made of the stretches before, and for the summary. */
@@ -210,10 +172,6 @@ function readSummary(message: AssistantMessage): Told {
   const summary = AssistantMessage.textContent(message).trim();
   if (summary === "" || AssistantMessage.toolCalls(message).length > 0) return no("the summary was empty");
   return { ok: true, summary };
-}
-
-function isStopped({ stopReason }: AssistantMessage): boolean {
-  return stopReason === "aborted";
 }
 
 function no(why: string): Told {

@@ -2,6 +2,7 @@ import type { Model } from "../agent/index.js";
 import { entryTokens, type PathEntry, transcriptOf } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, CommitResult, Entry, Expectation, Fact } from "../store/store.js";
+import { OPERATOR } from "./budget.js";
 import { iso } from "./clock.js";
 import { compact } from "./compaction.js";
 import { fillOf, plannedWindow, roomIn, summarisersOf } from "./fit.js";
@@ -18,8 +19,6 @@ import { readWindow, requestOf } from "./window.js";
 /** Where it is done: in the chat's lane, between two turns. */
 type Place = { chat: Chat; claim: Claim; signal: AbortSignal };
 
-/** Whose budget pays for what somebody with a token asked for. */
-const OPERATOR = "sender:operator";
 /** Asked for on purpose, a compaction keeps less than one that had to be. */
 const KEPT_PART = 1 / 4;
 

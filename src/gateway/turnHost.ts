@@ -141,6 +141,7 @@ export class TurnHost implements AgentHost {
       leftOut: [...this.leftOut, ...call.encoded.leftOut],
       // What only goes on from the call before it is compared with nothing.
       previous: call.encoded.follows ? null : this.previous,
+      about: { head: state.head },
     });
     const { reservation, facts, expect } = reserve(hall, payment, call.encoded);
     const result = await this.commit([fact, ...facts], expect);

@@ -16,6 +16,7 @@ import type {
   OutcomeWord,
   Person,
   PersonPatch,
+  Replay,
   UsageLine,
 } from "../../message/index.js";
 import type {
@@ -148,6 +149,10 @@ export function createClient(options: ClientOptions = {}) {
 
     /** Two calls, block by block. */
     diff: (a: string, b: string) => json<CallDiff>("GET", `/v1/calls/${segment(a)}/diff/${segment(b)}`),
+
+    /** The same context for the same or another model, such as `demo/demo`. */
+    replay: (id: string, model?: string) =>
+      json<Replay>("POST", `/v1/calls/${segment(id)}/replay`, { body: model === undefined ? {} : { model } }),
 
     usage: (
       ask: {

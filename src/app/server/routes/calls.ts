@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { Call, CallDiff, CallEnvelope } from "../../../message/index.js";
+import { Call, CallDiff, CallEnvelope, Replay, wellFormed } from "../../../message/index.js";
 import type { ReceiptGone } from "../../../gateway/index.js";
 import { limit, listOf, page } from "../paging.js";
-import { Problem, sentence, unknown } from "../problem.js";
+import { invalid, Problem, parsed, sentence, unknown } from "../problem.js";
 import { ok, type Route, route } from "../route.js";
 
+const ReplayBody = z.strictObject({ model: wellFormed.min(1).max(1000).nullish() });
 const CallsQuery = z.object({ limit, after: z.string().optional(), turn_id: z.string().optional() });
 
 /** Receipts. */
@@ -63,6 +64,23 @@ export const callRoutes: Route[] = [
       const result = await gateway.diff(params.a ?? "", params.b ?? "");
       if (!result.ok) throw gone(result);
       return ok(result.diff);
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/v1/calls/:id/replay",
+    summary: "The same context for the same or another model: both answers side by side. Runs no tools",
+    scope: "operate",
+    body: ReplayBody,
+    answers: { status: 200, schema: Replay },
+    handle: async ({ gateway }, { params, body }) => {
+      const { model } = parsed(ReplayBody, body ?? {});
+      const result = await gateway.replay(params.id ?? "", model ?? null);
+      if (result.ok) return ok(result.replay);
+      const { kind, why } = result;
+      if (kind === "model") throw invalid([{ path: "model", reason: why }]);
+      if (kind === "refused") throw new Problem(409, sentence(why));
+      throw gone({ ok: false, kind, why });
     },
   }),
 ];

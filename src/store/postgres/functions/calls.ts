@@ -1,3 +1,4 @@
+import { ERASED } from "../../erased.js";
 import { MAX_DEPTH } from "../../request.js";
 
 export const CALL_FUNCTIONS = `
@@ -66,6 +67,12 @@ RETURNS TABLE (step bigint, call_id text, until bigint) LANGUAGE sql STABLE AS $
   ) SELECT link.step, link.call_id, link.until FROM link
 $$;
 
+/* An envelope without what would tell of words that are erased. */
+CREATE FUNCTION longhand_redacted(envelope text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT (envelope::jsonb || '{"redacted": true, "request_sha256": ""}'
+    || CASE WHEN envelope::json->>'error' IS NULL THEN '{}' ELSE '{"error": "${ERASED}"}' END::jsonb)::text
+$$;
+
 CREATE FUNCTION longhand_call(f jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   CASE f->>'type'
@@ -79,7 +86,7 @@ BEGIN
     WHEN 'call_ended' THEN
       /* Whoever ends it may not know that words of its request were erased meanwhile. */
       UPDATE calls SET status = f->>'status', envelope =
-          CASE WHEN (envelope::json->>'redacted')::boolean THEN (longhand_redacted((f->>'envelope')::jsonb))::text
+          CASE WHEN (envelope::json->>'redacted')::boolean THEN longhand_redacted(f->>'envelope')
             ELSE f->>'envelope' END
         WHERE id = f->>'id' AND chat_jid = f->>'chat_jid';
       IF NOT FOUND THEN PERFORM longhand_conflict(format('there is no call %s', f->>'id')); END IF;

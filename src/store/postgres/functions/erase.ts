@@ -138,8 +138,7 @@ BEGIN
     SELECT c.id, hit.place FROM hit JOIN calls c ON c.base_call_id = hit.call_id AND c.chat_jid = jid
       WHERE hit.place < c.base_count
   ) SELECT coalesce(array_agg(DISTINCT call_id::text), '{}') INTO redacted FROM hit;
-  UPDATE calls SET envelope = (envelope::jsonb || '{"redacted": true, "request_sha256": ""}'
-      || CASE WHEN envelope::json->>'error' IS NULL THEN '{}' ELSE '{"error": "${ERASED}"}' END::jsonb)::text
+  UPDATE calls SET envelope = longhand_redacted(envelope)
     WHERE id = ANY (redacted);
   DELETE FROM call_parts p USING calls c WHERE c.id = p.call_id AND p.call_id = ANY (redacted)
     AND (p.type IS NOT NULL OR c.envelope::json->>'purpose' IN ('compaction', 'branch_summary'));
