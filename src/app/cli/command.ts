@@ -54,8 +54,9 @@ export function readTyped(command: Command, argv: readonly string[]): Typed {
 
 /** `<id>` is one word, `[id]` one or none, `[words…]` any number, nothing none. */
 function checkWords({ name, takes }: Command, words: readonly string[]): void {
-  const needed = takes.startsWith("<") ? 1 : 0;
-  const most = takes.includes("…") ? Number.POSITIVE_INFINITY : takes === "" ? 0 : 1;
+  const needed = takes.match(/<[^<>…]*>/g)?.length ?? 0;
+  const optional = takes.match(/\[[^[\]]*\]/g)?.length ?? 0;
+  const most = takes.includes("…") ? Number.POSITIVE_INFINITY : needed + optional;
   if (words.length < needed) throw new CommandFailed(2, `${takes} is missing: longhand ${name} ${takes}`);
   if (words.length > most)
     throw new CommandFailed(2, `"${words[most]}" is one word too many. See: longhand ${name} --help`);

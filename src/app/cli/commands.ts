@@ -117,6 +117,31 @@ export const COMMANDS: readonly Command[] = [
       (await import("./inspect.js")).call(connection, typed.words[0] ?? "", out, { raw: typed.has("raw") }),
   ),
   asking(
+    {
+      name: "diff",
+      takes: "<call> <call>",
+      summary: "What changed between two calls: where they part, why, and what that cost in cache",
+      options: {},
+    },
+    async (connection, typed, out) =>
+      (await import("./receipts.js")).diff(connection, typed.words[0] ?? "", typed.words[1] ?? "", out),
+  ),
+  asking(
+    {
+      name: "replay",
+      takes: "<call>",
+      summary:
+        "Give a call's context to the same or another model, and see both answers; the chat stays as it is",
+      options: {
+        model: { type: "string", value: "provider/model", help: "another model (longhand models)" },
+      },
+    },
+    async (connection, typed, out) =>
+      (await import("./receipts.js")).replay(connection, typed.words[0] ?? "", out, {
+        model: typed.text("model"),
+      }),
+  ),
+  asking(
     { name: "calls", takes: "", summary: "The calls of a chat", options: { chat } },
     async (connection, typed, out) => (await import("./inspect.js")).calls(connection, chatOf(typed), out),
   ),

@@ -24,14 +24,27 @@ export async function call(
   }
   const receipt = await client.call(id);
   if (out.json) return out.result(receipt, "");
-  const bytes = await client.requestBytes(id);
+  const { bytes, gone } = await requestOrWhyNot(client, id);
   out.line(header(receipt));
   out.line("");
   out.line(blockTable(receipt.blocks, bytes));
   for (const { message_id, reason } of receipt.left_out) out.line(`left out  ${message_id}  ${reason}`);
   for (const { block, reason } of receipt.breaks) out.line(`break     at block ${block}: ${reason}`);
   out.line("");
-  out.line(`exact bytes: longhand call ${id} --raw`);
+  out.line(gone ?? `exact bytes: longhand call ${id} --raw`);
+}
+
+/** A request that is kept no longer is no reason not to tell the rest. */
+async function requestOrWhyNot(
+  client: Client,
+  id: string,
+): Promise<{ bytes: Uint8Array; gone: string | null }> {
+  try {
+    return { bytes: await client.requestBytes(id), gone: null };
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 410)) throw error;
+    return { bytes: new Uint8Array(), gone: error.detail };
+  }
 }
 
 /** The calls of a chat. */
