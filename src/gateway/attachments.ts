@@ -4,6 +4,7 @@ import type { Claim, Fact, Store } from "../store/store.js";
 import type { Fetched } from "./fetchOutside.js";
 import { NOT_FETCHED } from "./ingest.js";
 import { expectCommitted, leaseOf } from "./lease.js";
+import { NO_TIME } from "./pictures.js";
 import { type Seeing, seenForm } from "./seenForm.js";
 import { sha256 } from "./rows.js";
 
@@ -11,7 +12,6 @@ import { sha256 } from "./rows.js";
 const AT_ONCE = 4;
 /** What is not ready by then is not waited for: nobody's turn hangs on a file. */
 const MOST_MS = 120_000;
-const NO_TIME = "there was no time left for it";
 
 type Waiting = { row: MessageRow; index: number; attachment: AttachmentRow };
 

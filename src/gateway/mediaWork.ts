@@ -9,13 +9,14 @@ import {
 } from "./fetchOutside.js";
 import type { Hall } from "./hall.js";
 import { modelsOf } from "./models.js";
-import { type SeenPicture, seenPicture } from "./pictures.js";
+import { loadSharp, type SeenPicture, seenPicture } from "./pictures.js";
 
 /** What is done with files before a model gets them. */
 export type MediaWork = {
   /** The bytes at an address that a message, or a tool, names. */
   fetch(url: string): Promise<Fetched>;
-  picture(bytes: Uint8Array): Promise<SeenPicture>;
+  /** Those that wait when the signal fires are not made. */
+  picture(bytes: Uint8Array, signal?: AbortSignal): Promise<SeenPicture>;
   /** Null: nobody writes down what is said in a sound. */
   transcriber: Transcriber | null;
   /** What the model that answers in a chat takes; null where there is none. */
@@ -35,7 +36,7 @@ export function mediaWork(
 ): MediaWork {
   return {
     fetch: (url) => fetchOutside(url, FETCH_LIMITS, mayFetch),
-    picture: (bytes) => seenPicture(bytes),
+    picture: (bytes, signal) => seenPicture(bytes, loadSharp, signal),
     transcriber: transcriber ?? null,
     async limitsIn(chatJid) {
       const chat = await hall().chats.byJid(chatJid);

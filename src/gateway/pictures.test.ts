@@ -3,7 +3,7 @@ import sharp, { type Metadata, type Sharp } from "sharp";
 import { describe, expect, it } from "vitest";
 import { COMMON_IMAGE } from "../agent/index.js";
 import { sniffImage } from "../message/index.js";
-import { type SeenPicture, seenPicture } from "./pictures.js";
+import { loadSharp, type SeenPicture, seenPicture } from "./pictures.js";
 
 /** A picture of noise, which nothing can press small; of one colour, which is small whatever its size. */
 const noise = (width: number, height = width) =>
@@ -87,10 +87,6 @@ describe("a picture that some API refuses is made anew", () => {
     const others = [plain(30).tiff(), plain(30).webp(), plain(30).gif(), plain(30).avif()];
     for (const picture of others) await expectCommon(await seen(await bytesOf(picture)));
     await expectCommon(await seen(await bytesOf(plain(30).toColourspace("cmyk").jpeg())));
-    const svg =
-      '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="9"><rect width="9" height="9"/></svg>';
-    const about = await expectCommon(await seen(new TextEncoder().encode(svg)));
-    expect([about.format, about.width]).toEqual(["png", 30]);
   });
 
   it("from what is left of it, when it breaks off", async () => {
@@ -126,8 +122,35 @@ describe("a picture that cannot be had says why", () => {
     new DataView(bomb.buffer).setUint32(16, 60_000);
     new DataView(bomb.buffer).setUint32(20, 60_000);
     expect(await why(seenPicture(bomb))).toMatch(/too many|no picture/);
-    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"/>';
-    expect(await why(seenPicture(new TextEncoder().encode(svg)))).toMatch(/too many|no picture/);
+    // Sixteen bits of four colours, of which a decoder must hold all at once.
+    const deep = await bytesOf(plain(40, 40).ensureAlpha().toColourspace("rgb16").png());
+    new DataView(deep.buffer).setUint32(16, 9000);
+    new DataView(deep.buffer).setUint32(20, 9000);
+    expect(await why(seenPicture(deep))).toBe("9000 × 9000 pixels are too many");
+  });
+
+  it("when it is a drawing: a small one can be drawn for hours, and nothing stops it", async () => {
+    const layers = Array.from({ length: 20 }, (_, layer) => {
+      const inner = layer === 0 ? "<rect/>" : `<use href="#l${layer - 1}"/>`.repeat(10);
+      return `<g id="l${layer}">${inner}</g>`;
+    });
+    const drawing = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><defs>${layers.join("")}</defs><use href="#l19"/></svg>`;
+    for (const words of [drawing, `<?xml version="1.0"?>\n${drawing}`])
+      expect(await why(seenPicture(new TextEncoder().encode(words)))).toContain("SVG");
+    // Whatever else stands before it, no decoder gets it.
+    for (const before of ["\ufeff", " ".repeat(500), "\0"])
+      expect(await why(seenPicture(new TextEncoder().encode(before + drawing)))).not.toBe("none");
+  });
+
+  it("when others keep us busy until nobody waits for it any more", async () => {
+    const large = await bytesOf(noise(300).webp({ lossless: true }));
+    const enough = new AbortController();
+    const before = [large, large].map((bytes) => seenPicture(bytes));
+    const late = seenPicture(await bytesOf(plain(8).gif()), loadSharp, enough.signal);
+    enough.abort();
+    expect(await why(late)).toBe("there was no time left for it");
+    expect((await Promise.all(before)).map(({ ok }) => ok)).toEqual([true, true]);
+    expect((await seenPicture(large)).ok).toBe(true);
   });
 
   it("when nothing here can convert it, with what to install", async () => {

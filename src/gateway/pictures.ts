@@ -10,10 +10,14 @@ export type LoadSharp = () => Promise<SharpModule | null>;
 
 /** A picture with more is one nobody took with a camera. */
 const MOST_PIXELS = 100_000_000;
+/** What all pictures that are decoded at one time may need, in bytes: a file of a few kilobytes can ask for gigabytes. */
+const MOST_MEMORY = 640_000_000;
 const SECONDS = 20;
-/** At once, in the whole process: each may take as much memory as its pixels need. */
+/** At once, in the whole process. */
 const AT_ONCE = 2;
 const INSTALL = "npm install sharp";
+/** Why nothing is made of a file that others were before. */
+export const NO_TIME = "there was no time left for it";
 
 /** From as good as models can use to what always fits. */
 const TRIES = [
@@ -38,26 +42,69 @@ export const loadSharp: LoadSharp = () => {
  * The form of a picture that every model API takes: upright, still, JPEG or PNG, of limited size. One that is so already
  * stays as it is, to the byte. Whatever the bytes are, this does not throw.
  */
-export async function seenPicture(bytes: Uint8Array, load: LoadSharp = loadSharp): Promise<SeenPicture> {
+export async function seenPicture(
+  bytes: Uint8Array,
+  load: LoadSharp = loadSharp,
+  signal: AbortSignal | null = null,
+): Promise<SeenPicture> {
   const sharp = await load();
-  if (sharp) return inTurn(() => convert(sharp, bytes));
+  if (sharp) return convert(sharp, bytes, signal);
   // Whether it is small enough, each API's own limits say when it is sent.
   if (sniffImage(bytes)) return { ok: true, bytes };
   return no(`this server cannot turn it into a picture that models take (${INSTALL})`);
 }
 
-async function convert(sharp: SharpModule, bytes: Uint8Array): Promise<SeenPicture> {
-  const about = await metadataOf(sharp, bytes);
+async function convert(
+  sharp: SharpModule,
+  bytes: Uint8Array,
+  signal: AbortSignal | null,
+): Promise<SeenPicture> {
+  if (isDrawing(bytes)) return no("drawings (SVG) are not drawn here; a PNG or JPEG of it can be seen");
+  const about = holdsPixels(bytes) ? await metadataOf(sharp, bytes) : null;
   if (!about) return no("its bytes are no picture that can be read here");
   const { width, height } = about;
-  if (width * height > MOST_PIXELS) return no(`${width} × ${height} pixels are too many`);
+  const need = memoryFor(about);
+  if (width * height > MOST_PIXELS || need > MOST_MEMORY)
+    return no(`${width} × ${height} pixels are too many`);
+  return (await inTurn(need, signal, () => made(sharp, bytes, about))) ?? no(NO_TIME);
+}
+
+async function made(sharp: SharpModule, bytes: Uint8Array, about: Metadata): Promise<SeenPicture> {
+  const enough = AbortSignal.timeout(SECONDS * 1000);
   if (isCommon(about, bytes) && (await isWhole(sharp, bytes))) return { ok: true, bytes };
   for (const { edge, quality } of TRIES) {
-    const made = await makeAnew(sharp, bytes, edge, quality, isDrawn(about));
-    if (!made) return no("its bytes are damaged");
-    if (made.length <= COMMON_IMAGE.bytes) return { ok: true, bytes: made };
+    if (enough.aborted) return no(NO_TIME);
+    const anew = await makeAnew(sharp, bytes, edge, quality, isDrawn(about));
+    if (!anew) return no("its bytes are damaged");
+    if (anew.length <= COMMON_IMAGE.bytes) return { ok: true, bytes: anew };
   }
   return no("it could not be made small enough");
+}
+
+/**
+ * A drawing is a program: a few kilobytes of it run for hours, even to learn its size, and nothing stops them. Only files
+ * that hold pixels are handed to a decoder.
+ */
+function holdsPixels(bytes: Uint8Array): boolean {
+  if (sniffImage(bytes)) return true;
+  const head = Buffer.from(bytes.subarray(0, 8)).toString("latin1");
+  return head.startsWith("II*\0") || head.startsWith("MM\0*") || head.endsWith("ftyp");
+}
+
+function isDrawing(bytes: Uint8Array): boolean {
+  return /^\s*<(?:\?xml|!doctype|!--|svg)/i.test(Buffer.from(bytes.subarray(0, 256)).toString("latin1"));
+}
+
+const BYTES_OF_SAMPLE: Readonly<Record<string, number>> = { uchar: 1, char: 1, ushort: 2, short: 2 };
+/** Measured, in bytes: its decoder keeps several copies of every pixel. */
+const HEIF_PIXEL = 20;
+/** What a decoder needs of its own for a pixel. */
+const ASIDE = 2;
+
+/** The memory that decoding takes if all of it is held at once, as some files make a decoder do. */
+function memoryFor({ width, height, channels = 4, depth, format }: Metadata): number {
+  const pixel = channels * (BYTES_OF_SAMPLE[depth ?? ""] ?? 8) + ASIDE;
+  return width * height * (format === "heif" ? HEIF_PIXEL : pixel);
 }
 
 async function metadataOf(sharp: SharpModule, bytes: Uint8Array): Promise<Metadata | null> {
@@ -95,7 +142,7 @@ async function isWhole(sharp: SharpModule, bytes: Uint8Array): Promise<boolean> 
 
 /** Lines and letters stay sharp in a PNG; photographs are smaller as JPEG. */
 function isDrawn({ format, hasAlpha }: Metadata): boolean {
-  return format === "png" || format === "gif" || format === "svg" || hasAlpha === true;
+  return format === "png" || format === "gif" || hasAlpha === true;
 }
 
 /** What can still be read of it, upright and no larger than this. Notes of the camera, such as where it was, stay behind. */
@@ -121,19 +168,58 @@ async function makeAnew(
   }
 }
 
+type Waiting = { need: number; start: () => void };
+const waiting: Waiting[] = [];
 let running = 0;
-const waiting: (() => void)[] = [];
+let held = 0;
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < AT_ONCE) running++;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
+/** First come, first served, as many as the memory allows. Null when the signal fires before its turn comes. */
+async function inTurn<T>(
+  need: number,
+  signal: AbortSignal | null,
+  work: () => Promise<T>,
+): Promise<T | null> {
+  if (!(await turnComes(need, signal))) return null;
   try {
     return await work();
   } finally {
-    // Whoever waits takes our place; only when nobody does is it given up.
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
+    running--;
+    held -= need;
+    startNext();
+  }
+}
+
+function turnComes(need: number, signal: AbortSignal | null): Promise<boolean> {
+  if (signal?.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const giveUp = () => {
+      waiting.splice(waiting.indexOf(mine), 1);
+      resolve(false);
+      startNext();
+    };
+    const mine: Waiting = {
+      need,
+      start: () => {
+        signal?.removeEventListener("abort", giveUp);
+        resolve(true);
+      },
+    };
+    signal?.addEventListener("abort", giveUp, { once: true });
+    waiting.push(mine);
+    startNext();
+  });
+}
+
+function startNext(): void {
+  for (
+    let next = waiting[0];
+    next && running < AT_ONCE && held + next.need <= MOST_MEMORY;
+    next = waiting[0]
+  ) {
+    waiting.shift();
+    running++;
+    held += next.need;
+    next.start();
   }
 }
 

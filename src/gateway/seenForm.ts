@@ -24,7 +24,7 @@ const NO_WORDS = "(no words were heard)";
 export async function seenForm(hall: Seeing, file: File, signal: AbortSignal): Promise<SeenForm> {
   switch (mediaKind(file.attachment.mime_type, file.bytes)) {
     case "image":
-      return seenImage(hall, file);
+      return seenImage(hall, file, signal);
     case "audio":
       return seenSound(hall, file, signal);
     case null:
@@ -45,8 +45,12 @@ function unavailable(attachment: AttachmentRow, reason: string): SeenForm {
   return { attachment: { ...attachment, state: "unavailable", reason }, bytes: null, facts: [] };
 }
 
-async function seenImage({ media }: Seeing, { attachment, bytes }: File): Promise<SeenForm> {
-  const picture = await media.picture(bytes);
+async function seenImage(
+  { media }: Seeing,
+  { attachment, bytes }: File,
+  signal: AbortSignal,
+): Promise<SeenForm> {
+  const picture = await media.picture(bytes, signal);
   if (!picture.ok) return unavailable(attachment, picture.why);
   if (picture.bytes === bytes) return asItIs(attachment);
   return {
