@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { timeLine } from "./time.js";
 
@@ -45,4 +46,30 @@ test("a time or a zone that is none tells nothing", () => {
   expect(timeLine(null, "yesterday", zone)).toBeNull();
   expect(timeLine(null, "2026-11-15T14:18:00Z", "Mars/Olympus")).toBeNull();
   expect(timeLine("whenever", "2026-11-15T14:18:00Z", zone)).not.toBeNull();
+});
+
+test("the time told is the zone's own, at any moment since clocks were set by railways", () => {
+  const zones = [
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "America/St_Johns",
+    "Africa/Monrovia",
+    "Europe/Dublin",
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.array(fc.integer({ min: Date.UTC(1890, 0), max: Date.UTC(2100, 0) }), {
+        minLength: 1,
+        maxLength: 40,
+      }),
+      (timeZone, moments) => {
+        const format = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
+        for (const moment of moments) {
+          const told = timeLine(null, new Date(moment).toISOString(), timeZone);
+          expect(told).toContain(`, ${format.format(moment)}, ${timeZone}]`);
+        }
+      },
+    ),
+  );
 });

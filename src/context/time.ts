@@ -45,20 +45,37 @@ function clockOf(timeZone: string): Clock | null {
   return made;
 }
 
+const MINUTE_MS = 60_000;
+/** Since then, zones are set, and put forward and back, by full quarters of an hour. */
+const IN_QUARTERS = Date.UTC(1973, 0);
+const QUARTER = 15;
+const MOST_QUARTERS = 16;
+
+/** Formatting is slow as well, so it is done once for each quarter of an hour. */
 function makeClock(timeZone: string): Clock | null {
   const format = formatterOf(timeZone);
   if (!format) return null;
+  const quarters = new Map<number, Local>();
   return (moment) => {
-    // Only numbers are taken from the formatter: its words and punctuation differ between versions of Node.
-    const parts = new Map(format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]));
-    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-    return {
-      year: part("year"),
-      month: part("month"),
-      day: part("day"),
-      hour: part("hour") % 24,
-      minute: part("minute"),
-    };
+    const start = Math.floor(moment / (QUARTER * MINUTE_MS)) * QUARTER * MINUTE_MS;
+    const quarter = quarters.get(start) ?? localAt(format, start);
+    if (moment < IN_QUARTERS || quarter.minute % QUARTER !== 0) return localAt(format, moment);
+    if (quarters.size >= MOST_QUARTERS) quarters.clear();
+    quarters.set(start, quarter);
+    return { ...quarter, minute: quarter.minute + Math.floor((moment - start) / MINUTE_MS) };
+  };
+}
+
+function localAt(format: Intl.DateTimeFormat, moment: number): Local {
+  // Only numbers are taken from the formatter: its words and punctuation differ between versions of Node.
+  const parts = new Map(format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]));
+  const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+  return {
+    year: part("year"),
+    month: part("month"),
+    day: part("day"),
+    hour: part("hour") % 24,
+    minute: part("minute"),
   };
 }
 

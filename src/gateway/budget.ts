@@ -22,15 +22,21 @@ export async function payerOf(hall: Pick<Hall, "store">, sender: string): Promis
   return person ? `person:${person.id}` : `sender:${sender}`;
 }
 
-const dates = new Map<string, Intl.DateTimeFormat>();
+const dates = new Map<string, { format: Intl.DateTimeFormat; quarter: number; day: string }>();
+/** In every zone, a day begins with a quarter of an hour. */
+const QUARTER_MS = 15 * 60_000;
 
 /** The date on which something is spent: the chat's own, or UTC for what all chats share. */
 export function dayOf(chat: Pick<Chat, "time_zone"> | null, now: number): string {
   const timeZone = chat?.time_zone ?? "UTC";
+  const quarter = Math.floor(now / QUARTER_MS);
+  const known = dates.get(timeZone);
+  if (known?.quarter === quarter) return known.day;
   // Making one takes longer than everything else a message needs.
-  const date = dates.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
-  dates.set(timeZone, date);
-  return date.format(now);
+  const format = known?.format ?? new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
+  const day = format.format(now);
+  dates.set(timeZone, { format, quarter, day });
+  return day;
 }
 
 /** The limits a call of this chat is under, for this payer. */
