@@ -5,7 +5,7 @@ import { AI_SDK } from "./aiSdkModel.js";
 import { aiSdkTransport } from "./aiSdkTransport.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { isBlank, type Target } from "./fitted.js";
+import type { Target } from "./fitted.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
@@ -14,6 +14,7 @@ import { mediaLimitsOf } from "./mediaLimits.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import { EXACTLY_9, type IdRule } from "./toolCallId.js";
+import { type ToldTool, writeToolItems } from "./toolItems.js";
 
 /**
  * Any language model of the AI SDK. The body is what `doStream` is called with, as JSON: the receipt shows what the
@@ -77,18 +78,14 @@ function paramsOf({ aiSdk }: Model, { maxTokens, temperature }: ModelRequest): s
 
 /** Gives back which tools had to be renamed: their names are those that every vendor takes. */
 function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
-  const renamed: Record<string, string> = {};
-  if (tools.length === 0) return renamed;
+  if (tools.length === 0) return {};
   writer.list('"tools":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = geminiToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = isBlank(description) ? {} : { description };
-    writer.item(
-      { kind: "tools", sources: [{ type: "tool", id: name }] },
-      toJson({ type: "function", name: wireName, ...told, inputSchema: parameters }),
-    );
-  }
+  const spell = (told: ToldTool, parameters: object) => ({
+    type: "function",
+    ...told,
+    inputSchema: parameters,
+  });
+  const renamed = writeToolItems(writer, tools, spell, geminiToolName);
   writer.frame("],");
   return renamed;
 }

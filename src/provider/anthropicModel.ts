@@ -1,4 +1,5 @@
 import type { ModelFacts, Price, Quirks } from "./codec.js";
+import { hostOf } from "./host.js";
 
 /** What is known about a model that speaks Anthropic Messages, from its id alone. */
 export type Claude = {
@@ -97,8 +98,7 @@ export function claudeFacts(id: string): Partial<ModelFacts> {
 
 /** Is it one of Anthropic's own servers? What others take of the newer parts of the API is not known. */
 export function isAnthropicHost(baseUrl: string): boolean {
-  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  return /(^|\.)anthropic\.com$/.test(host);
+  return /(^|\.)anthropic\.com$/.test(hostOf(baseUrl));
 }
 
 /** How a model behind this API differs from what most servers take. */

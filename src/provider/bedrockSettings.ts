@@ -1,5 +1,5 @@
 import type { Signing } from "./codec.js";
-import type { Env } from "./vendors.js";
+import { type Env, variable } from "./vendors.js";
 
 /** How Bedrock is reached, as the variables of AWS say; or what is missing, in words. */
 export type BedrockSettings =
@@ -11,12 +11,12 @@ const PROFILE_HINT =
 
 /** What the environment says of Bedrock for a model of this id. */
 export function bedrockSettings(name: string, id: string, env: Env): BedrockSettings {
-  const apiKey = set(env, "AWS_BEARER_TOKEN_BEDROCK");
+  const apiKey = variable(env, "AWS_BEARER_TOKEN_BEDROCK");
   const keys = keysIn(env);
   const own = addressIn(env);
   const region = regionIn(env) ?? regionOfArn(id);
   if (apiKey === null && keys === null && own === null) {
-    const hint = set(env, "AWS_PROFILE") ? `; ${PROFILE_HINT}` : "";
+    const hint = variable(env, "AWS_PROFILE") ? `; ${PROFILE_HINT}` : "";
     return no(
       `${name} needs AWS_BEARER_TOKEN_BEDROCK=<your key>, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY${hint}`,
     );
@@ -40,7 +40,7 @@ export function bedrockPlace(signing: Signing | undefined): { provider: string; 
 /** A model to start with when nothing but AWS is set up, and why; null when that is not enough either. */
 export function bedrockDefault(env: Env): { name: string; why: string } | null {
   const region = regionIn(env);
-  const apiKey = set(env, "AWS_BEARER_TOKEN_BEDROCK");
+  const apiKey = variable(env, "AWS_BEARER_TOKEN_BEDROCK");
   if (region === null || (apiKey === null && keysIn(env) === null)) return null;
   const found = apiKey === null ? "AWS_ACCESS_KEY_ID" : "AWS_BEARER_TOKEN_BEDROCK";
   return { name: `bedrock/${usualId(region)}`, why: `${found} and a region of AWS are set` };
@@ -57,20 +57,20 @@ function usualId(region: string): string {
 }
 
 function keysIn(env: Env): Omit<Signing, "region"> | null {
-  const accessKeyId = set(env, "AWS_ACCESS_KEY_ID");
-  const secretAccessKey = set(env, "AWS_SECRET_ACCESS_KEY");
+  const accessKeyId = variable(env, "AWS_ACCESS_KEY_ID");
+  const secretAccessKey = variable(env, "AWS_SECRET_ACCESS_KEY");
   if (accessKeyId === null || secretAccessKey === null) return null;
-  return { accessKeyId, secretAccessKey, sessionToken: set(env, "AWS_SESSION_TOKEN") };
+  return { accessKeyId, secretAccessKey, sessionToken: variable(env, "AWS_SESSION_TOKEN") };
 }
 
 function regionIn(env: Env): string | null {
-  return set(env, "AWS_REGION") ?? set(env, "AWS_DEFAULT_REGION");
+  return variable(env, "AWS_REGION") ?? variable(env, "AWS_DEFAULT_REGION");
 }
 
 function addressIn(env: Env): { name: string; value: string } | null {
-  const own = set(env, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
+  const own = variable(env, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
   if (own !== null) return { name: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME", value: own };
-  const every = set(env, "AWS_ENDPOINT_URL");
+  const every = variable(env, "AWS_ENDPOINT_URL");
   return every === null ? null : { name: "AWS_ENDPOINT_URL", value: every };
 }
 
@@ -81,11 +81,6 @@ function regionOfArn(id: string): string | null {
 
 function addressOf(region: string): string {
   return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
-}
-
-/** An empty variable is not set. */
-function set(env: Env, key: string): string | null {
-  return env[key]?.trim() || null;
 }
 
 function no(why: string): BedrockSettings {

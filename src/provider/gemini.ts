@@ -1,18 +1,19 @@
 import type { SystemPart } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { isBlank, type Target } from "./fitted.js";
+import type { Target } from "./fitted.js";
 import { geminiDecoder, geminiWhole } from "./geminiAnswer.js";
 import { geminiSpell, NOBODY_AFTER, NOTHING_SAID } from "./geminiMessage.js";
 import { generationOf, paramsOf } from "./geminiParams.js";
 import { geminiToolName } from "./geminiToolName.js";
 import { handoff } from "./handoff.js";
-import { quote, toJson } from "./json.js";
+import { quote } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
 import type { IdRule } from "./toolCallId.js";
+import { type ToldTool, writeToolItems } from "./toolItems.js";
 
 /** Google Gemini, by generateContent. */
 export const gemini: Codec = {
@@ -76,18 +77,10 @@ function headersOf({ apiKey }: Model): Record<string, string> {
 
 /** An empty list of tools is refused, so none is sent. Gives back which tools had to be renamed. */
 function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
-  const renamed: Record<string, string> = {};
-  if (tools.length === 0) return renamed;
+  if (tools.length === 0) return {};
   writer.list(',"tools":[{"functionDeclarations":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = geminiToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = isBlank(description) ? {} : { description };
-    writer.item(
-      { kind: "tools", sources: [{ type: "tool", id: name }] },
-      toJson({ name: wireName, ...told, parametersJsonSchema: parameters }),
-    );
-  }
+  const spell = (told: ToldTool, parameters: object) => ({ ...told, parametersJsonSchema: parameters });
+  const renamed = writeToolItems(writer, tools, spell, geminiToolName);
   writer.frame("]}]");
   return renamed;
 }

@@ -1,5 +1,6 @@
 import type { Model } from "./codec.js";
 import { generationOf } from "./geminiParams.js";
+import { hostOf, OPENAI_HOST } from "./host.js";
 
 /** What one API takes of pictures, as its maker says. Bytes are those of the file, before base64. */
 export type ImageLimits = {
@@ -92,7 +93,6 @@ const BY_HOST: readonly { host: RegExp; differs: Differs }[] = [
   { host: /(^|\.)x\.ai$/, differs: { image: { addresses: "any", types: ["image/png", "image/jpeg"] } } },
 ];
 
-const AT_OPENAI = /(^|\.)api\.openai\.com$|\.openai\.azure\.com$/;
 /** For what is no model API: whoever is behind it gets everything. */
 const EVERYTHING: MediaLimits = {
   image: {
@@ -147,8 +147,8 @@ function limitsOfApi({ api, id, baseUrl }: Model): MediaLimits {
 }
 
 function limitsAt(baseUrl: string): MediaLimits {
-  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  if (AT_OPENAI.test(host)) return OPENAI;
+  const host = hostOf(baseUrl);
+  if (OPENAI_HOST.test(host)) return OPENAI;
   const differs = BY_HOST.find((known) => known.host.test(host))?.differs ?? {};
   return {
     image: COMPATIBLE.image && { ...COMPATIBLE.image, ...differs.image },

@@ -5,7 +5,17 @@ import type { Api, Model, Price, Quirks, Signing } from "./codec.js";
 import { builtInFacts } from "./modelFacts.js";
 import { FREE } from "./price.js";
 import { quirksOf } from "./quirks.js";
-import { ANTHROPIC, type Env, GOOGLE, OLLAMA, OPENAI, VENDORS, type Vendor, vendorOf } from "./vendors.js";
+import {
+  ANTHROPIC,
+  type Env,
+  GOOGLE,
+  OLLAMA,
+  OPENAI,
+  VENDORS,
+  type Vendor,
+  variable,
+  vendorOf,
+} from "./vendors.js";
 
 export type ModelOptions = {
   api: Api;
@@ -103,7 +113,7 @@ export function resolveModel(name: string, env: Env): ResolvedModel {
 
 /** Which model to start with when nobody chose one, and why that one. */
 export function defaultModelName(env: Env): { name: string; why: string } {
-  const chosen = set(env, "LONGHAND_MODEL");
+  const chosen = variable(env, "LONGHAND_MODEL");
   if (chosen) return { name: chosen, why: "LONGHAND_MODEL says so" };
   const found = VENDORS.map((vendor) => modelFrom(vendor, env)).filter((one) => one !== null);
   const named = found.find((one) => one.name !== null);
@@ -131,7 +141,7 @@ function modelFrom(vendor: Vendor, env: Env): { name: string | null; why: string
 
 function resolveDemo(id: string, env: Env): ResolvedModel {
   if (id !== "demo") return no(`there is no demo model "${id}": type demo/demo`);
-  const delay = set(env, "LONGHAND_DEMO_DELAY_MS");
+  const delay = variable(env, "LONGHAND_DEMO_DELAY_MS");
   if (delay === null) return { ok: true, model: model({ api: "demo", id }) };
   if (!/^\d+$/.test(delay))
     return no(`LONGHAND_DEMO_DELAY_MS is "${delay}": set it to milliseconds, such as 15`);
@@ -156,7 +166,7 @@ function resolveVendor(vendor: Vendor, name: string, id: string, env: Env): Reso
 
 function resolveAt(
   baseUrl: string,
-  variable: string,
+  addressFrom: string,
   options: {
     provider: string;
     api: Api;
@@ -167,7 +177,7 @@ function resolveAt(
   },
 ): ResolvedModel {
   const problem = addressProblem(baseUrl);
-  if (problem) return no(`${variable} ${problem}`);
+  if (problem) return no(`${addressFrom} ${problem}`);
   return { ok: true, model: model({ baseUrl, ...options }) };
 }
 
@@ -176,11 +186,6 @@ function addressProblem(address: string): string | null {
   if (!url || !/^https?:$/.test(url.protocol))
     return "must be an http(s) address such as http://127.0.0.1:11434/v1";
   return url.username || url.password ? "must not hold a name or password: set the key apart from it" : null;
-}
-
-/** An empty variable is not set. */
-function set(env: Env, key: string): string | null {
-  return env[key]?.trim() || null;
 }
 
 function no(why: string): ResolvedModel {

@@ -1,5 +1,6 @@
 import { claudeFacts, isAnthropicHost } from "./anthropicModel.js";
 import type { Api, ModelFacts } from "./codec.js";
+import { hostOf, OPENAI_HOST } from "./host.js";
 
 /** Where a model is asked, and by which id. */
 export type ModelPlace = { api: Api; baseUrl: string; id: string };
@@ -55,8 +56,6 @@ const GEMINI: readonly Row[] = [
   { id: /gemini-(1|2\.0)/, facts: { maxOutput: 8192, thinking: false } },
 ];
 
-const OPENAI_HOST = /(^|\.)api\.openai\.com$|\.openai\.azure\.com$/;
-
 /** What is built in about a model, from where it is asked and by which id. */
 export function builtInFacts({ api, baseUrl, id }: ModelPlace): ModelFacts {
   return mergedFacts([factsByName(id), vendorFacts(api, baseUrl, id)]);
@@ -71,10 +70,6 @@ export function factsByName(id: string): { images?: boolean; audio?: boolean } {
 export function mergedFacts(layers: readonly Partial<ModelFacts>[]): ModelFacts {
   const known = layers.map((facts) => Object.entries(facts).filter(([, value]) => value !== null));
   return Object.assign({}, UNKNOWN_FACTS, ...known.map((entries) => Object.fromEntries(entries)));
-}
-
-export function hostOf(baseUrl: string): string {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
 }
 
 function vendorFacts(api: Api, baseUrl: string, id: string): Partial<ModelFacts> {

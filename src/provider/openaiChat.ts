@@ -2,7 +2,7 @@ import type { SystemPart } from "../message/index.js";
 import { HANDOFF_LABEL } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, Quirks, ToolDefinition } from "./codec.js";
-import { isBlank, type Target } from "./fitted.js";
+import type { Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
 import { quoteInside, toJson } from "./json.js";
 import { takesMedia } from "./media.js";
@@ -11,7 +11,8 @@ import { openaiChatDecoder, openaiChatWhole } from "./openaiChatAnswer.js";
 import { openaiChatSpell } from "./openaiChatMessage.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
-import { EXACTLY_9, UP_TO_40, wireToolName } from "./toolCallId.js";
+import { EXACTLY_9, UP_TO_40 } from "./toolCallId.js";
+import { writeToolItems } from "./toolItems.js";
 
 /** OpenAI Chat Completions, and every server that speaks it. */
 export const openaiChat: Codec = {
@@ -83,20 +84,11 @@ function effortOf(spelling: Quirks["effort"], thinking: ModelRequest["thinking"]
 
 /** An empty list of tools is refused, so none is sent. Gives back which tools had to be renamed. */
 function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
-  const renamed: Record<string, string> = {};
-  if (tools.length === 0) return renamed;
+  if (tools.length === 0) return {};
   writer.list(',"tools":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = wireToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = isBlank(description)
-      ? { name: wireName, parameters }
-      : { name: wireName, description, parameters };
-    writer.item(
-      { kind: "tools", sources: [{ type: "tool", id: name }] },
-      toJson({ type: "function", function: told }),
-    );
-  }
+  const renamed = writeToolItems(writer, tools, (told, parameters) => {
+    return { type: "function", function: { ...told, parameters } };
+  });
   writer.frame("]");
   return renamed;
 }

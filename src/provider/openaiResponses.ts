@@ -1,9 +1,9 @@
 import type { SystemPart } from "../message/index.js";
 import { type BlockWriter, blockWriter } from "./blocks.js";
 import type { Codec, EncodedRequest, Model, ModelRequest, ToolDefinition } from "./codec.js";
-import { isBlank, type Target } from "./fitted.js";
+import type { Target } from "./fitted.js";
 import { handoff } from "./handoff.js";
-import { quoteInside, toJson } from "./json.js";
+import { quoteInside } from "./json.js";
 import { takesMedia } from "./media.js";
 import { mediaLimitsOf } from "./mediaLimits.js";
 import { openaiResponsesDecoder, openaiResponsesWhole } from "./openaiResponsesAnswer.js";
@@ -11,7 +11,8 @@ import { openaiResponsesSpell } from "./openaiResponsesItem.js";
 import { paramsOf } from "./openaiResponsesParams.js";
 import { bodyOf, type EncodeMemory, memoryFor, spellHistory } from "./spelling.js";
 import { systemPieces } from "./systemPieces.js";
-import { type IdRule, wireToolName } from "./toolCallId.js";
+import type { IdRule } from "./toolCallId.js";
+import { writeToolItems } from "./toolItems.js";
 
 /** OpenAI Responses, and every server that speaks it. Stateless: each request carries the whole conversation. */
 export const openaiResponses: Codec = {
@@ -68,21 +69,11 @@ function headersOf({ apiKey }: Model): Record<string, string> {
 
 /** Schemas are taken as they are: without `strict: false` this API rewrites them, or refuses those it cannot. */
 function writeTools(writer: BlockWriter, tools: readonly ToolDefinition[]): Record<string, string> {
-  const renamed: Record<string, string> = {};
-  if (tools.length === 0) return renamed;
+  if (tools.length === 0) return {};
   writer.list(',"tools":[');
-  for (const { name, description, parameters } of tools) {
-    const wireName = wireToolName(name);
-    if (wireName !== name) renamed[wireName] = name;
-    const told = {
-      type: "function",
-      name: wireName,
-      ...(isBlank(description) ? {} : { description }),
-      parameters,
-      strict: false,
-    };
-    writer.item({ kind: "tools", sources: [{ type: "tool", id: name }] }, toJson(told));
-  }
+  const renamed = writeToolItems(writer, tools, (told, parameters) => {
+    return { type: "function", ...told, parameters, strict: false };
+  });
   writer.frame("]");
   return renamed;
 }

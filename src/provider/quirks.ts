@@ -1,5 +1,6 @@
 import type { Quirks } from "./codec.js";
-import { factsByName, hostOf } from "./modelFacts.js";
+import { hostOf, OPENAI_HOST } from "./host.js";
+import { factsByName } from "./modelFacts.js";
 
 /** What most servers that imitate Chat Completions take; some of their templates refuse a second system message. */
 const COMPATIBLE: Quirks = {
@@ -25,7 +26,7 @@ const OPENAI: Partial<Quirks> = {
 
 /** Servers known by their address. */
 const BY_HOST: readonly { host: RegExp; quirks: Partial<Quirks> }[] = [
-  { host: /(^|\.)api\.openai\.com$|\.openai\.azure\.com$/, quirks: OPENAI },
+  { host: OPENAI_HOST, quirks: OPENAI },
   { host: /(^|\.)openrouter\.ai$/, quirks: { midSystem: "system", effort: "reasoning" } },
   { host: /(^|\.)deepseek\.com$/, quirks: { images: false, replayReasoning: "reasoning_content" } },
   {

@@ -12,10 +12,11 @@ export function writeToolItems(
   writer: BlockWriter,
   tools: readonly ToolDefinition[],
   spell: (told: ToldTool, parameters: Record<string, unknown>) => unknown,
+  nameOf: (name: string) => string = wireToolName,
 ): Record<string, string> {
   const renamed: Record<string, string> = {};
   for (const { name, description, parameters } of tools) {
-    const wireName = wireToolName(name);
+    const wireName = nameOf(name);
     if (wireName !== name) renamed[wireName] = name;
     const told = isBlank(description) ? { name: wireName } : { name: wireName, description };
     writer.item({ kind: "tools", sources: [{ type: "tool", id: name }] }, toJson(spell(told, parameters)));

@@ -85,7 +85,12 @@ export const OLLAMA: Vendor = {
 };
 
 function setting(env: Env, name: string): Setting {
-  return { name, value: env[name]?.trim() || null };
+  return { name, value: variable(env, name) };
+}
+
+/** The value of a variable; null when it is empty or not set. */
+export function variable(env: Env, name: string): string | null {
+  return env[name]?.trim() || null;
 }
 
 /** In the order in which one is taken when nobody chose a model. */
