@@ -17,10 +17,16 @@ export function memoryOf(hall: object, chatJid: string, threadId: string): Encod
   const key = JSON.stringify([chatJid, threadId]);
   const memory = all.get(key) ?? encodeMemory();
   all.delete(key);
-  for (const [other, { spelled }] of all) {
-    const length = spelled.texts.reduce((sum, text) => sum + text.length, 0);
-    if (length > MOST_CHARACTERS || all.size >= MOST_THREADS) all.delete(other);
-  }
+  const threads = [...all.keys()];
+  const [oldest, newest] = [threads[0], threads.at(-1)];
+  // Only the one that was used last can have grown.
+  if (newest !== undefined && isLong(all.get(newest))) all.delete(newest);
+  if (oldest !== undefined && all.size >= MOST_THREADS) all.delete(oldest);
   all.set(key, memory);
   return memory;
+}
+
+function isLong(memory: EncodeMemory | undefined): boolean {
+  const texts = memory?.spelled.texts ?? [];
+  return texts.reduce((sum, text) => sum + text.length, 0) > MOST_CHARACTERS;
 }
