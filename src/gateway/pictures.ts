@@ -96,15 +96,15 @@ function isDrawing(bytes: Uint8Array): boolean {
 }
 
 const BYTES_OF_SAMPLE: Readonly<Record<string, number>> = { uchar: 1, char: 1, ushort: 2, short: 2 };
-/** Measured, in bytes: its decoder keeps several copies of every pixel. */
-const HEIF_PIXEL = 20;
+/** Measured, in bytes: these decoders keep several copies of every pixel. */
+const PIXEL: Readonly<Record<string, number>> = { heif: 20, webp: 11, gif: 11 };
 /** What a decoder needs of its own for a pixel. */
 const ASIDE = 2;
 
 /** The memory that decoding takes if all of it is held at once, as some files make a decoder do. */
 function memoryFor({ width, height, channels = 4, depth, format }: Metadata): number {
   const pixel = channels * (BYTES_OF_SAMPLE[depth ?? ""] ?? 8) + ASIDE;
-  return width * height * (format === "heif" ? HEIF_PIXEL : pixel);
+  return width * height * (PIXEL[format ?? ""] ?? pixel);
 }
 
 async function metadataOf(sharp: SharpModule, bytes: Uint8Array): Promise<Metadata | null> {
