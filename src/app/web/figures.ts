@@ -40,6 +40,12 @@ export function bytes(size: number): string {
   return `${number(Math.round(size / 1_000_000))} MB`;
 }
 
+/** A window, or a count of tokens, as people say it: 200k, 1M. */
+export function roughly(tokens: number): string {
+  if (tokens >= 1_000_000) return `${number(Math.round(tokens / 100_000) / 10)}M`;
+  return tokens >= 1000 ? `${number(Math.round(tokens / 1000))}k` : number(tokens);
+}
+
 /** No tokenizer of ours is exact for every model; four bytes to a token is right in the median. */
 export function aboutTokens(size: number): string {
   return `≈ ${number(Math.max(1, Math.round(size / 4)))} tok`;

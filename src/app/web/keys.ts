@@ -1,7 +1,7 @@
 import { closeInspector, inspect, inspectNow } from "./inspecting.js";
 import { idsOf, layOut } from "./layout.js";
 import { goToEnd } from "./reading.js";
-import { canForkFrom, forkFrom } from "./speaking.js";
+import { canForkFrom } from "./speaking.js";
 import type { Page } from "./state.js";
 
 /** What the keyboard does anywhere but in a field. */
@@ -22,6 +22,7 @@ const KEYS: Readonly<Record<string, (page: Page) => void>> = {
   k: (page) => move(page, -1),
   i: inspectSelected,
   f: forkFromSelected,
+  b: (page) => page.set({ sheet: "branches" }),
   n: (page) => void inspectNow(page),
   "/": (page) => page.set({ search: { words: "", found: null, trouble: null } }),
   "?": (page) => page.set({ sheet: "help" }),
@@ -49,7 +50,7 @@ function inspectSelected(page: Page): void {
 function forkFromSelected(page: Page): void {
   const { transcript, selected } = page.state();
   const row = transcript?.rows.find(({ id }) => id === selected);
-  if (row && canForkFrom(row)) void forkFrom(page, row);
+  if (row && canForkFrom(row)) page.set({ sheet: { fork: row } });
 }
 
 function close(page: Page, event: KeyboardEvent): void {

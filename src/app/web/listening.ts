@@ -6,6 +6,7 @@ import { hear, QUIET } from "./live.js";
 import { catchUp, notYetThere } from "./reading.js";
 import { resend } from "./speaking.js";
 import { explain, type Page, type State } from "./state.js";
+import { readTree } from "./tree/branching.js";
 import { withNews, withRevised } from "./transcript.js";
 
 /** No event tells of a knock at the door; now and then somebody looks. */
@@ -86,6 +87,7 @@ export async function refresh(page: Page): Promise<void> {
   resend(page);
   await Promise.all([
     catchUp(page),
+    readTree(page),
     quietly(async () => page.set({ chats: byName((await client.chats({ limit: 500 })).chats) })),
     quietly(async () => page.set({ models: (await client.models()).models })),
     quietly(() => readAddresses(page)),
@@ -132,12 +134,15 @@ function told(page: Page, state: State, event: CursoredEvent): State {
     case "message":
     case "host":
       if (!event.message) return state;
+      if (event.type === "host" && event.chat_jid === state.open) void readTree(page);
       return event.chat_jid === state.open
         ? inOpenChat(page, state, event.message)
         : elsewhere(state, event.message);
     case "message.revised": {
       if (event.chat_jid !== state.open || !state.transcript || !event.message) return state;
-      return { ...state, transcript: withRevised(state.transcript, event.message) };
+      // The tree repeats first words: it is read anew.
+      queueMicrotask(() => void readTree(page));
+      return { ...state, tree: null, transcript: withRevised(state.transcript, event.message) };
     }
     case "outcome":
       return { ...state, outcomes: { ...state.outcomes, [event.message_id]: event.outcome } };
@@ -145,10 +150,12 @@ function told(page: Page, state: State, event: CursoredEvent): State {
       return event.delivery ? withDelivery(state, event.delivery) : state;
     case "chat":
       return withChat(state, event.chat_jid, event.chat);
+    case "turn.ended":
+      if (event.chat_jid === state.open) void readTree(page);
+      return state;
     case "turn.started":
     case "turn.snapshot":
     case "turn.delta":
-    case "turn.ended":
       return state;
   }
 }

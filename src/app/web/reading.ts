@@ -21,6 +21,8 @@ export async function openChat(page: Page, jid: string): Promise<void> {
     search: null,
     inspection: null,
     pinned: null,
+    tree: null,
+    remark: null,
     lit: [],
     unread,
   });
@@ -157,7 +159,7 @@ export function notYetThere(outgoing: Outgoing[], rows: readonly MessageRow[]): 
 }
 
 /** Not twice at a time; but whoever asks meanwhile is not told old news: it is done once more. */
-function onceMore(work: (page: Page) => Promise<void>): (page: Page) => Promise<void> {
+export function onceMore(work: (page: Page) => Promise<void>): (page: Page) => Promise<void> {
   let asked = false;
   const once = onlyOnce(async (page) => {
     do {

@@ -52,11 +52,6 @@ export function canForkFrom(row: MessageRow): boolean {
   return (hand === "person" || hand === "assistant") && row.deleted_at === null;
 }
 
-/** Goes on from this message: what came after it stays in the chat, on a branch of its own. */
-export async function forkFrom(page: Page, row: MessageRow): Promise<void> {
-  await say(page, "fork", [], row.id);
-}
-
 /** Sends again what could not be sent. The key is the same, so it cannot be said twice. */
 export async function send(page: Page, outgoing: Outgoing): Promise<void> {
   change(page, outgoing.key, { trouble: null });

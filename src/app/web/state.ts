@@ -1,9 +1,10 @@
-import type { Call, Chat, Delivery, MessageRow, Outcome } from "../../message/index.js";
+import type { Call, CallDiff, Chat, Delivery, MessageRow, Outcome, Replay } from "../../message/index.js";
 import type { Client, KnownAddress, Model, Submission } from "../client/index.js";
 import { ApiProblem } from "../client/index.js";
 import type { Seen } from "./inspector/seen.js";
 import type { Live } from "./live.js";
 import type { Transcript } from "./transcript.js";
+import type { Tree } from "./tree/tree.js";
 
 /** A message on its way from this page to the server. */
 export type Outgoing = {
@@ -29,6 +30,16 @@ export type Inspection = {
   | { status: "ready"; seen: Seen[]; shown: number }
 );
 
+/** Something that was asked of the server, for one thing: the answer is shown only beside that. */
+export type Asked<Key, Answer> = { about: Key } & (
+  | { status: "loading" }
+  | { status: "failed"; why: string }
+  | { status: "ready"; answer: Answer }
+);
+
+/** What lies over the notebook. */
+export type Sheet = "help" | "settings" | "branches" | "people" | { fork: MessageRow };
+
 export type State = {
   /** The event stream: `refused` when the token is no longer good. */
   link: "connecting" | "open" | "lost" | "refused";
@@ -47,6 +58,10 @@ export type State = {
   /** While the first rows of the open chat are being read: `missed` when something was said meanwhile. */
   opening: { jid: string; missed: boolean } | null;
   trouble: string | null;
+  /** The open chat's tree, as far as it was read. */
+  tree: Tree | null;
+  /** What came of the last thing that was asked of the tree. */
+  remark: { text: string; failed: boolean } | null;
   live: Record<string, Live>;
   outcomes: Record<string, Outcome>;
   deliveries: Record<string, Delivery[]>;
@@ -64,8 +79,11 @@ export type State = {
   inspection: Inspection | null;
   /** A request kept aside, to which others are compared. */
   pinned: Seen | null;
-  /** The sheet that lies over the notebook. */
-  sheet: "help" | "settings" | null;
+  /** What changed between two calls, by the later one's id. */
+  diff: Asked<string, CallDiff | null> | null;
+  /** The same context given to a model again, by the call's id. */
+  replay: Asked<string, Replay> | null;
+  sheet: Sheet | null;
 };
 
 export const BLANK: State = {
@@ -81,6 +99,8 @@ export const BLANK: State = {
   transcript: null,
   opening: null,
   trouble: null,
+  tree: null,
+  remark: null,
   live: {},
   outcomes: {},
   deliveries: {},
@@ -93,6 +113,8 @@ export const BLANK: State = {
   search: null,
   inspection: null,
   pinned: null,
+  diff: null,
+  replay: null,
   sheet: null,
 };
 

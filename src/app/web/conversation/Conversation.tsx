@@ -65,6 +65,14 @@ function Title({ page, state, chat }: { page: Page; state: State; chat: Chat | n
             <span class="in-full">what would it see now?</span>
             <span class="in-short">preview</span>
           </button>
+          <button
+            class="quiet"
+            type="button"
+            title="Where the conversation forked, and how to go back (b)"
+            onClick={() => page.set({ sheet: "branches" })}
+          >
+            branches
+          </button>
           {chat && (
             <button
               class="quiet"
@@ -136,6 +144,7 @@ function Tail({ page, state, chat, atEnd }: { page: Page; state: State; chat: Ch
           </button>
         </span>
       )}
+      {state.remark && <span class={state.remark.failed ? "trouble" : "working"}>{state.remark.text}</span>}
       {behind && (
         <button class="quiet end" type="button" onClick={() => void goToEnd(page)}>
           to the end ↓

@@ -1,12 +1,15 @@
 import { Component } from "preact";
-import { audienceOf, type Audience } from "../../../message/audience.js";
+import { audienceOf, type Audience, ERASED_SENDER } from "../../../message/audience.js";
 import { displayContent } from "../../../message/legacy.js";
 import type { Call, Delivery, MessageRow, Outcome } from "../../../message/index.js";
 import { momentOf, surface, timeOf } from "../figures.js";
 import { nameOf } from "../layout.js";
+import type { Revision } from "../../client/index.js";
+import type { Reading } from "../tree/tree.js";
 import { Attachments } from "./Attachments.js";
 import { costOf, deliveredTo, excerpt, joinedTo, whyNot } from "./aside.js";
 import { canForkFrom } from "../speaking.js";
+import { Edited } from "./Edited.js";
 import { Prose } from "./Prose.js";
 import { Thinking, Tool } from "./Folded.js";
 
@@ -24,6 +27,10 @@ export type EntryProps = {
   waits: boolean;
   /** What this answers, or replies to, where that does not stand right above. */
   question: MessageRow | null;
+  /** How the model would read it now; null where that is not known. */
+  reading: Reading | null;
+  /** What it goes on from, where that is not the message above. */
+  goesOn: string | null;
   repliesTo: MessageRow | null;
   outcome: Outcome | null;
   call: Call | null;
@@ -31,6 +38,7 @@ export type EntryProps = {
   onSelect: (row: MessageRow) => void;
   onInspect: (row: MessageRow) => void;
   onFork: (row: MessageRow) => void;
+  onHistory: (row: MessageRow) => Promise<{ revisions: Revision[] }>;
   onPoint: (row: MessageRow | null, result: MessageRow | null) => void;
 };
 
@@ -42,7 +50,7 @@ export class Entry extends Component<EntryProps> {
   }
 
   render(props: EntryProps) {
-    const { row, result, named, selected, lit, repliesTo, onPoint } = props;
+    const { row, result, named, selected, lit, reading, goesOn, repliesTo, onPoint } = props;
     const { hand } = audienceOf(row).shown;
     return (
       <article
@@ -54,8 +62,9 @@ export class Entry extends Component<EntryProps> {
         data-named={named}
         data-lit={lit}
         data-writing={props.writing}
+        data-reading={reading ?? undefined}
         aria-current={selected ? "true" : undefined}
-        aria-label={labelOf(row, hand)}
+        aria-label={labelOf(row, hand) + (reading ? READINGS[reading] : "")}
         tabIndex={selected ? 0 : -1}
         onClick={this.#clicked}
         onKeyDown={this.#pressed}
@@ -67,12 +76,20 @@ export class Entry extends Component<EntryProps> {
         </time>
         <div class="said">
           {named && <Name row={row} hand={hand} question={props.question} />}
+          {goesOn !== null && (
+            <p class="reply">
+              ⑂ goes on from “<bdi>{excerpt(goesOn, 60)}</bdi>”
+            </p>
+          )}
           {repliesTo && (
             <p class="reply">
               ↩ {nameOf(repliesTo)}: “<bdi>{excerpt(repliesTo.content, 60)}</bdi>”
             </p>
           )}
           <Words {...props} />
+          {row.edited_at !== null && row.deleted_at === null && (
+            <Edited row={row} onHistory={props.onHistory} />
+          )}
           <Attachments attachments={row.attachments} />
           <Became {...props} />
         </div>
@@ -116,13 +133,13 @@ function Name({ row, hand, question }: NameProps) {
 
 function Words({ row, result, running, writing }: EntryProps) {
   const { shown } = audienceOf(row);
-  if (row.deleted_at !== null) return <p class="gone">deleted</p>;
+  if (row.deleted_at !== null)
+    return <p class="gone">{row.sender === ERASED_SENDER ? "erased" : "deleted"}</p>;
   switch (shown.hand) {
     case "person":
       return (
         <p class="verbatim" dir="auto">
           {displayContent(row)}
-          <Edited row={row} />
         </p>
       );
     case "assistant":
@@ -130,7 +147,6 @@ function Words({ row, result, running, writing }: EntryProps) {
         <>
           <Prose text={row.content} />
           {row.metadata.cut === true && <p class="cut">cut off here</p>}
-          <Edited row={row} />
         </>
       );
     case "thinking":
@@ -158,16 +174,6 @@ function Words({ row, result, running, writing }: EntryProps) {
         </p>
       );
   }
-}
-
-function Edited({ row }: { row: MessageRow }) {
-  if (row.edited_at === null) return null;
-  return (
-    <span class="edited" title={momentOf(row.edited_at)}>
-      {" "}
-      edited
-    </span>
-  );
 }
 
 /** What became of a message, where its answer does not show it. */
@@ -210,6 +216,13 @@ function Aside({ row, call, deliveries, outcome, newest, writing, onInspect, onF
     </p>
   );
 }
+
+/** For whoever does not see the ink. */
+const READINGS: Readonly<Record<Reading, string>> = {
+  now: "",
+  summary: ", read as part of a summary",
+  elsewhere: ", on another branch",
+};
 
 function labelOf(row: MessageRow, hand: Audience["shown"]["hand"]): string {
   const time = timeOf(row.timestamp);

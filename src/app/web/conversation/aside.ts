@@ -1,9 +1,9 @@
-import type { Call, Delivery, Outcome } from "../../../message/index.js";
+import type { Call, CallEnvelope, Delivery, Outcome } from "../../../message/index.js";
 import { whyNotAnswered } from "../../../message/why.js";
 import { dollars, number, seconds, surface } from "../figures.js";
 
 /** What one call cost, in one line. */
-export function costOf(call: Call): string {
+export function costOf(call: CallEnvelope): string {
   const { usage, cost, duration_ms } = call;
   const facts = [usage && `${number(contextSize(usage))} tokens`, usage && dollars(cost?.total ?? null)];
   return [...facts, duration_ms === null ? null : seconds(duration_ms)].filter(Boolean).join(" · ");

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { audienceOf } from "../../../message/audience.js";
-import type { BlockKind, Source } from "../../../message/receipt.js";
+import type { BlockKind, Break, Source } from "../../../message/receipt.js";
 import type { MessageRow } from "../../../message/row.js";
 import { aboutTokens, bytes, timeOf } from "../figures.js";
 import { nameOf } from "../layout.js";
@@ -17,13 +17,15 @@ type Props = {
   lit: readonly string[];
   /** The first block that a pinned request does not have. */
   parting: SeenBlock | null;
+  /** By the place of a block: why the request is no plain continuation from there on. */
+  breaks: readonly Break[];
 };
 
 /** Longer words open on request. */
 const SHORT = 600;
 
 /** The request block by block, in the order in which the model read it. */
-export function Blocks({ page, seen, rows, lit, parting }: Props) {
+export function Blocks({ page, seen, rows, lit, parting, breaks }: Props) {
   return (
     <>
       <Proportions page={page} blocks={seen.blocks} lit={lit} />
@@ -39,6 +41,7 @@ export function Blocks({ page, seen, rows, lit, parting }: Props) {
               rows={rows}
               lit={isLit(group, lit)}
               parts={group === parting}
+              why={breaks.find(({ block }) => block === group.index)?.reason ?? null}
             />
           ),
         )}
@@ -51,7 +54,7 @@ export function isLit(block: SeenBlock, lit: readonly string[]): boolean {
   return block.sources.some(({ type, id }) => type === "message" && lit.includes(id));
 }
 
-export function messagesOf(block: SeenBlock): string[] {
+export function messagesOf(block: Pick<SeenBlock, "sources">): string[] {
   return block.sources.flatMap(({ type, id }) => (type === "message" ? [id] : []));
 }
 
@@ -89,9 +92,16 @@ export const KINDS: Readonly<Record<BlockKind, string>> = {
   message: "message",
 };
 
-type BlockProps = { page: Page; block: SeenBlock; rows: Rows; lit: boolean; parts: boolean };
+type BlockProps = {
+  page: Page;
+  block: SeenBlock;
+  rows: Rows;
+  lit: boolean;
+  parts: boolean;
+  why: string | null;
+};
 
-function BlockView({ page, block, rows, lit, parts }: BlockProps) {
+function BlockView({ page, block, rows, lit, parts, why }: BlockProps) {
   const light = (ids: string[]) => () => page.set({ lit: ids });
   const wording = useMemo(() => wordingOf(block.kind, block.text), [block.kind, block.text]);
   return (
@@ -101,12 +111,13 @@ function BlockView({ page, block, rows, lit, parts }: BlockProps) {
       data-kind={block.kind}
       data-role={wording.role ?? undefined}
       data-lit={lit}
-      data-parts={parts}
+      data-parts={parts || why !== null}
       onMouseEnter={light(messagesOf(block))}
       onMouseLeave={light([])}
       onFocusCapture={light(messagesOf(block))}
       onBlurCapture={light([])}
     >
+      {why && <p class="break">from here on it is not a continuation of the call before: {why}</p>}
       <Told page={page} block={block} rows={rows} wording={wording} />
     </li>
   );
@@ -141,17 +152,15 @@ function grouped(blocks: readonly SeenBlock[]): (SeenBlock | SeenBlock[])[] {
   return groups;
 }
 
-function Told({
-  page,
-  block,
-  rows,
-  wording,
-}: {
+type ToldProps = {
   page: Page;
-  block: SeenBlock;
+  block: Pick<SeenBlock, "kind" | "size" | "sources">;
   rows: Rows;
   wording: Wording;
-}) {
+};
+
+/** A block's kind and size, its words, and where they came from. */
+export function Told({ page, block, rows, wording }: ToldProps) {
   const { role, passages } = wording;
   return (
     <>
@@ -222,6 +231,8 @@ function sourceName({ type, id }: Source): string {
       return "said to the model in this turn only";
     case "compaction":
       return "a summary of what came before";
+    case "branch_summary":
+      return "a summary of the branch that was left";
     default:
       return id ? `${type} ${id}` : type;
   }

@@ -2,11 +2,11 @@ import { aboutTokens, bytes, timeOf } from "../figures.js";
 import type { Page } from "../state.js";
 import { KINDS } from "./Blocks.js";
 import type { Comparison } from "./compare.js";
-import type { Seen } from "./seen.js";
+import { isSame, type Seen } from "./seen.js";
 
 /** Keeps this request aside, or lets the kept one go. */
 export function Pin({ page, pinned, seen }: { page: Page; pinned: Seen | null; seen: Seen }) {
-  const isPinned = pinned !== null && isSameCall(pinned, seen);
+  const isPinned = pinned !== null && isSame(pinned, seen);
   return (
     <button
       class="pin"
@@ -18,10 +18,6 @@ export function Pin({ page, pinned, seen }: { page: Page; pinned: Seen | null; s
       {isPinned ? "pinned" : "pin"}
     </button>
   );
-}
-
-export function isSameCall(a: Seen, b: Seen): boolean {
-  return a === b || (a.call !== null && a.call.id === b.call?.id);
 }
 
 /** What changed since the pinned request, and what that means for the provider's cache. */

@@ -6,11 +6,15 @@ import { closeInspector, inspect, inspectNow } from "../inspecting.js";
 import { nameOf } from "../layout.js";
 import type { Inspection, Page, State } from "../state.js";
 import { Blocks } from "./Blocks.js";
-import { Compared, isSameCall, Pin } from "./Compared.js";
+import { Again } from "./Again.js";
+import { Changes } from "./Changes.js";
+import { Compared, Pin } from "./Compared.js";
 import { compare } from "./compare.js";
+import { Lead } from "./Lead.js";
 import { LeftOutList } from "./LeftOut.js";
+import { missedBy } from "./missed.js";
 import { Raw } from "./Raw.js";
-import type { Seen } from "./seen.js";
+import { isSame, type Seen } from "./seen.js";
 import { Summary } from "./Summary.js";
 
 type Props = { page: Page; state: State; inspection: Inspection };
@@ -42,7 +46,7 @@ export function Inspector({ page, state, inspection }: Props) {
 }
 
 function Body({ page, state, inspection }: Props) {
-  const [raw, setRaw] = useState(false);
+  const [view, setView] = useState<View>("blocks");
   if (inspection.status === "loading") return <p class="hint">Reading the receipt…</p>;
   if (inspection.status === "failed") {
     return (
@@ -63,7 +67,7 @@ function Body({ page, state, inspection }: Props) {
       <About inspection={inspection} />
       {inspection.seen.length > 1 && <Calls page={page} inspection={inspection} />}
       {seen ? (
-        <Request page={page} state={state} seen={seen} raw={raw} onRaw={setRaw} />
+        <Request page={page} state={state} seen={seen} view={view} onView={setView} />
       ) : (
         <Nothing page={page} inspection={inspection} />
       )}
@@ -136,33 +140,63 @@ function Calls({ page, inspection }: { page: Page; inspection: Extract<Inspectio
   );
 }
 
-type RequestProps = { page: Page; state: State; seen: Seen; raw: boolean; onRaw: (raw: boolean) => void };
+/** How a request is looked at. */
+type View = "blocks" | "raw" | "changes" | "again";
+const VIEWS: readonly (readonly [View, string])[] = [
+  ["blocks", "as blocks"],
+  ["raw", "raw bytes"],
+  ["changes", "what changed"],
+  ["again", "ask again"],
+];
 
-function Request({ page, state, seen, raw, onRaw }: RequestProps) {
-  const rows = state.transcript?.rows ?? [];
-  const { pinned } = state;
-  const comparison = pinned && !isSameCall(pinned, seen) && !raw ? compare(pinned, seen) : null;
+type RequestProps = { page: Page; state: State; seen: Seen; view: View; onView: (view: View) => void };
+
+function Request({ page, state, seen, view: wanted, onView }: RequestProps) {
+  const { call } = seen;
+  // What was never sent has nothing before it, and nothing to repeat.
+  const view = call === null && wanted !== "raw" ? "blocks" : wanted;
+  const leftOut = [...seen.left_out, ...missedBy(seen, state)];
   return (
     <>
+      <Lead seen={seen} missing={leftOut.length} onChanges={() => onView("changes")} />
       <Summary seen={seen} />
       {seen.gone && <p class="trouble">The words of this request are gone: {seen.gone}</p>}
       {!seen.covers && <p class="trouble">The blocks do not add up to the request; trust the raw bytes.</p>}
       <div class="switch">
-        <button type="button" aria-pressed={!raw} onClick={() => onRaw(false)}>
-          as blocks
-        </button>
-        <button type="button" aria-pressed={raw} onClick={() => onRaw(true)}>
-          raw bytes
-        </button>
+        {VIEWS.filter(([name]) => call !== null || name === "blocks" || name === "raw").map(
+          ([name, words]) => (
+            <button key={name} type="button" aria-pressed={name === view} onClick={() => onView(name)}>
+              {words}
+            </button>
+          ),
+        )}
         <Pin page={page} pinned={state.pinned} seen={seen} />
       </div>
-      {comparison && <Compared pinned={state.pinned} comparison={comparison} />}
-      {raw ? (
-        <Raw page={page} seen={seen} lit={state.lit} />
-      ) : (
-        <Blocks page={page} seen={seen} rows={rows} lit={state.lit} parting={comparison?.first ?? null} />
+      {view === "blocks" && <AsBlocks page={page} state={state} seen={seen} />}
+      {view === "raw" && <Raw page={page} seen={seen} lit={state.lit} />}
+      {view === "changes" && call && <Changes page={page} state={state} call={call} />}
+      {view === "again" && call && <Again key={call.id} page={page} state={state} call={call} />}
+      {(view === "blocks" || view === "raw") && (
+        <LeftOutList page={page} leftOut={leftOut} rows={state.transcript?.rows ?? []} />
       )}
-      <LeftOutList page={page} leftOut={seen.left_out} rows={rows} />
+    </>
+  );
+}
+
+function AsBlocks({ page, state, seen }: { page: Page; state: State; seen: Seen }) {
+  const { pinned } = state;
+  const comparison = pinned && !isSame(pinned, seen) ? compare(pinned, seen) : null;
+  return (
+    <>
+      {comparison && <Compared pinned={pinned} comparison={comparison} />}
+      <Blocks
+        page={page}
+        seen={seen}
+        rows={state.transcript?.rows ?? []}
+        lit={state.lit}
+        parting={comparison?.first ?? null}
+        breaks={seen.call?.breaks ?? []}
+      />
     </>
   );
 }

@@ -10,7 +10,7 @@ type Props = { page: Page; leftOut: readonly LeftOut[]; rows: readonly MessageRo
 export function LeftOutList({ page, leftOut, rows }: Props) {
   if (leftOut.length === 0) return <p class="left-out none">Nothing was left out.</p>;
   return (
-    <section class="left-out" aria-label="Left out">
+    <section class="left-out" id="left-out" tabIndex={-1} aria-label="Left out">
       <h3>left out: {counted(leftOut.length, "message")}</h3>
       <ul>
         {leftOut.map((left) => (

@@ -35,11 +35,6 @@ export function Summary({ seen }: { seen: Seen }) {
         {call.duration_ms !== null && `, all after ${seconds(call.duration_ms)}`}
       </Fact>
       {call.error && <Fact name="error">{call.error}</Fact>}
-      {call.breaks.map(({ reason }) => (
-        <Fact key={reason} name="anew">
-          not a continuation of the call before: {reason}
-        </Fact>
-      ))}
       {call.redacted && <Fact name="redacted">words of a person who was erased are missing</Fact>}
     </dl>
   );

@@ -17,6 +17,11 @@ export type Seen = {
   covers: boolean;
 };
 
+/** Is it the same request? */
+export function isSame(a: Seen, b: Seen): boolean {
+  return a === b || (a.call !== null && a.call.id === b.call?.id);
+}
+
 /** A stored call with the bytes that were sent. */
 export function seenOfCall(call: Call, body: Uint8Array | null, gone: string | null): Seen {
   const covers = body === null || sum(call.blocks) === body.length;

@@ -7,10 +7,14 @@ import { listen } from "../listening.js";
 import { createNotebook, type Notebook } from "../notebook.js";
 import { openChat } from "../reading.js";
 import { chatInAddress } from "../route.js";
-import { serverModel, type State } from "../state.js";
+import type { State } from "../state.js";
+import { readTree } from "../tree/branching.js";
+import { Branches } from "./Branches.js";
 import { Chats } from "./Chats.js";
 import { Desk } from "./Desk.js";
+import { Fork } from "./Fork.js";
 import { Help } from "./Help.js";
+import { People } from "./People.js";
 import { Settings } from "./Settings.js";
 import { Usage } from "./Usage.js";
 
@@ -34,6 +38,11 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
     follow();
     return () => removeEventListener("hashchange", follow);
   }, [notebook]);
+
+  const unread = state.tree === null;
+  useEffect(() => {
+    if (unread) void readTree(notebook);
+  }, [notebook, state.open, unread]);
 
   // The first visit has no chat in its address: `home` is there from the start.
   const first = state.chats?.find((chat) => chat.jid === "home") ?? state.chats?.[0];
@@ -60,7 +69,12 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
       {state.inspection && <Inspector page={notebook} state={state} inspection={state.inspection} />}
       {state.sheet === "help" && <Help onClose={putAway} />}
       {state.sheet === "settings" && chat && (
-        <Settings chat={chat} serverModel={serverModel(state)} onClose={putAway} />
+        <Settings page={notebook} chat={chat} models={state.models} onClose={putAway} />
+      )}
+      {state.sheet === "branches" && <Branches page={notebook} state={state} onClose={putAway} />}
+      {state.sheet === "people" && <People page={notebook} state={state} onClose={putAway} />}
+      {typeof state.sheet === "object" && state.sheet && (
+        <Fork page={notebook} row={state.sheet.fork} onClose={putAway} />
       )}
     </div>
   );

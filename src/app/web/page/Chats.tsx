@@ -36,6 +36,11 @@ export function Chats({ page, state }: { page: Page; state: State }) {
       >
         usage
       </button>
+      {operates && (
+        <button class="desk-link" type="button" onClick={() => page.set({ sheet: "people" })}>
+          people
+        </button>
+      )}
       {operates && state.dead.length > 0 && (
         <button
           class="desk-link"

@@ -5,6 +5,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["i", "what the model saw when it said this"],
   ["n", "what it would see now"],
   ["f", "fork: go on from this message, on a branch of its own"],
+  ["b", "branches: every way this conversation went"],
   ["/", "search this chat"],
   ["c", "write"],
   ["G", "go to the end"],
@@ -18,6 +19,8 @@ const HANDS: readonly (readonly [string, string])[] = [
   ["⚙️", "standing instructions, which the model sees"],
   ["🏠", "news for people; no model ever sees it"],
   ["📊", "what an answer took"],
+  ["⑂", "here the conversation forked"],
+  ["❧", "a summary, which the model reads instead of what came before"],
 ];
 
 /** Words that are for the server, not for the model; the answer costs nothing. */

@@ -1,26 +1,28 @@
 import type { Chat } from "../../../message/index.js";
+import type { Model } from "../../client/index.js";
+import { session } from "../session.js";
+import { type Page, serverModel } from "../state.js";
+import { Models } from "./Models.js";
 import { Sheet } from "./Sheet.js";
 import { settingsCommand, settingsInWords } from "./settings.js";
 
-type Props = { chat: Chat; serverModel: string | null; onClose: () => void };
+type Props = { page: Page; chat: Chat; models: Model[]; onClose: () => void };
 
-/** How this chat is set, to read; it is changed where the server is. */
-export function Settings({ chat, serverModel, onClose }: Props) {
+/** How this chat is set, to read. The model is changed here; the rest where the server is. */
+export function Settings({ page, chat, models, onClose }: Props) {
   return (
     <Sheet title={`How ${chat.name} is set`} onClose={onClose}>
       <dl class="settings">
-        {settingsInWords(chat, serverModel).map(([name, value]) => (
+        {settingsInWords(chat, serverModel({ models })).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd class="verbatim">{value}</dd>
           </div>
         ))}
       </dl>
+      {!session.speaker().isPerson && <Models page={page} chat={chat} models={models} />}
       <p class="hint">
-        To change one, type where the server runs: <code>{settingsCommand(chat)}</code>
-      </p>
-      <p class="hint">
-        The model also changes when you write <code>model</code> and its name in the chat.
+        To change another of these, type where the server runs: <code>{settingsCommand(chat)}</code>
       </p>
     </Sheet>
   );
