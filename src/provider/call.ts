@@ -23,7 +23,8 @@ export type CallOptions = {
   timer?: Timer;
 };
 
-const TIMEOUTS: Timeouts = { firstByteMs: 120_000, idleMs: 120_000 };
+/** A model on one's own machine may read a long conversation for minutes before it says anything. */
+const TIMEOUTS: Timeouts = { firstByteMs: 300_000, idleMs: 120_000 };
 
 /**
  * A request in the model's own spelling. Pure: a memory, in which each request of a chat leaves itself for the next,
