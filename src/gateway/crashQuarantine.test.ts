@@ -195,16 +195,16 @@ describe("a message that takes the server down each time it is read", () => {
 describe("a message that makes the assistant's own code fail", () => {
   it("is set aside after a few tries, and the chat goes on without it", async () => {
     const server = new Restarting(openMemory(), () => ({
-      notices: async ({ chat }) => {
-        const head = await server.store.read.head(chat.jid, "");
-        const path = head === null ? [] : await server.store.read.path(chat.jid, head, 100);
-        const untaken = await server.store.read.untaken(chat.jid, "", 100);
+      resolveModel: async () => {
+        const head = await server.store.read.head("home", "");
+        const path = head === null ? [] : await server.store.read.path("home", head, 100);
+        const untaken = await server.store.read.untaken("home", "", 100);
         const words = [
           ...path.map(({ message }) => message?.content),
           ...untaken.map(({ content }) => content),
         ];
         if (words.includes("a bug")) throw new Error("something nobody thought of");
-        return [];
+        return { ok: true, model: MODEL };
       },
     }));
     expect(await server.outcome(await server.say("a bug"))).toBe("failed");

@@ -39,7 +39,6 @@ import {
   type GatewayLimits,
   type Hall,
   type Log,
-  type NoticeSource,
   type Shell,
 } from "./hall.js";
 import {
@@ -52,6 +51,7 @@ import {
 } from "./ingest.js";
 import { Live } from "./live.js";
 import { type MediaOptions, mediaWork } from "./mediaWork.js";
+import { type NoticeOptions, noticeGatherer } from "./notices.js";
 import { Outbox } from "./outbox.js";
 import { outcomeOf, traced } from "./outcomes.js";
 import {
@@ -84,35 +84,35 @@ import { Turns } from "./turns.js";
 import { type UsageQuery, usageOf } from "./usage.js";
 import { endTurnRef } from "./waiting.js";
 
-export type GatewayOptions = MediaOptions & {
-  store: Store;
-  /** A model by its name, such as `demo/demo`. */
-  resolveModel(name: string): FoundModel | Promise<FoundModel>;
-  /** In place of the network, for models behind HTTP. */
-  fetch?: Fetch;
-  /** A number from 0 to 1, by chance; a test may give its own. */
-  chance?: () => number;
-  defaultModel: string;
-  channels?: readonly Channel[];
-  tools?: readonly Tool[];
-  /** Agents outside this process; a chat whose model is `container/<name>` is answered by that one. */
-  containers?: readonly Container[];
-  notices?: NoticeSource;
-  assistantName?: string;
-  aliases?: readonly string[];
-  clock?: Clock;
-  log?: Log;
-  limits?: Partial<GatewayLimits>;
-  /** What the whole server may spend on a day (UTC), in US dollars and in tokens. */
-  budget?: Partial<Hall["budget"]>;
-  /** Runs `!commands` of senders a chat names in `shell_allow`. Without it there are none. */
-  shell?: Shell;
-  /**
-   * The name under which this process holds its leases. Give one that stays the same over restarts only if no two
-   * processes ever bear it at once: what the bearer held before it started is then taken up again at once.
-   */
-  holder?: string;
-};
+export type GatewayOptions = MediaOptions &
+  NoticeOptions & {
+    store: Store;
+    /** A model by its name, such as `demo/demo`. */
+    resolveModel(name: string): FoundModel | Promise<FoundModel>;
+    /** In place of the network, for models behind HTTP. */
+    fetch?: Fetch;
+    /** A number from 0 to 1, by chance; a test may give its own. */
+    chance?: () => number;
+    defaultModel: string;
+    channels?: readonly Channel[];
+    tools?: readonly Tool[];
+    /** Agents outside this process; a chat whose model is `container/<name>` is answered by that one. */
+    containers?: readonly Container[];
+    assistantName?: string;
+    aliases?: readonly string[];
+    clock?: Clock;
+    log?: Log;
+    limits?: Partial<GatewayLimits>;
+    /** What the whole server may spend on a day (UTC), in US dollars and in tokens. */
+    budget?: Partial<Hall["budget"]>;
+    /** Runs `!commands` of senders a chat names in `shell_allow`. Without it there are none. */
+    shell?: Shell;
+    /**
+     * The name under which this process holds its leases. Give one that stays the same over restarts only if no two
+     * processes ever bear it at once: what the bearer held before it started is then taken up again at once.
+     */
+    holder?: string;
+  };
 
 export const DEFAULT_LIMITS: GatewayLimits = {
   leaseMs: 15_000,
@@ -181,6 +181,7 @@ export class Gateway {
     if (typeof options.resolveModel !== "function")
       throw new TypeError("createGateway: resolveModel must be a function that finds a model by its name");
     const clock = options.clock ?? systemClock;
+    const log: Log = options.log ?? (() => {});
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.hall = {
       store: options.store,
@@ -198,9 +199,9 @@ export class Gateway {
       aliases: options.aliases ?? [],
       tools: options.tools ?? [clockTool],
       containers: new Map((options.containers ?? []).map((container) => [container.name, container])),
-      notices: options.notices ?? (async () => []),
+      notices: noticeGatherer(options, { clock, log }),
       media: mediaWork(() => this.hall, options),
-      log: options.log ?? (() => {}),
+      log,
       holder: options.holder ?? clock.newId(),
       budget: { usd: null, tokens: null, ...options.budget },
       slots: new CallSlots(limits.calls),

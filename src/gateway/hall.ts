@@ -1,6 +1,5 @@
 import type { AgentLimits, Container, Fetch, Model, Tool } from "../agent/index.js";
 import type { Channel } from "../channel/channel.js";
-import type { Notice } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Store } from "../store/store.js";
 import type { Arrivals } from "./arrivals.js";
@@ -9,12 +8,10 @@ import type { CallSlots } from "./callSlots.js";
 import type { Clock } from "./clock.js";
 import type { Live } from "./live.js";
 import type { MediaWork } from "./mediaWork.js";
+import type { GatherNotices } from "./notices.js";
 
 /** A model by its name, or what to type to have it. */
 export type FoundModel = { ok: true; model: Model } | { ok: false; why: string };
-
-/** News for the model in one turn, asked for when the turn starts. */
-export type NoticeSource = (turn: { chat: Chat; turn_id: string }) => Promise<Notice[]>;
 
 /** One line of what happened, for operators. Never a key, never a message's words. */
 export type Log = (
@@ -48,7 +45,7 @@ export type Hall = {
   tools: readonly Tool[];
   /** Agents outside this process, by name: chats choose one as the model `container/<name>`. */
   containers: ReadonlyMap<string, Container>;
-  notices: NoticeSource;
+  notices: GatherNotices;
   media: MediaWork;
   log: Log;
   /** Who holds our leases. */

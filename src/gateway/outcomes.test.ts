@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { model } from "../provider/index.js";
 import { openMemory } from "../store/memory.js";
 import { openSqlite } from "../store/sqlite.js";
 import { ASH, Talk, until } from "../testing/talk.js";
@@ -170,16 +171,16 @@ describe("when something goes wrong on our side", () => {
   /** The first turns end in an error. */
   const failing = (until: number) => {
     let failures = 0;
-    const notices: GatewayOptions["notices"] = async () => {
+    const resolveModel: GatewayOptions["resolveModel"] = (id) => {
       if (failures++ < until) throw new Error("a bug");
-      return [];
+      return { ok: true, model: model({ api: "openai-chat", id, baseUrl: held.baseUrl }) };
     };
-    return { notices, failures: () => failures };
+    return { resolveModel, failures: () => failures };
   };
 
   it("it is tried again, and answered", async () => {
-    const { notices, failures } = failing(2);
-    const { home } = await open({}, { notices, ...hasty });
+    const { resolveModel, failures } = failing(2);
+    const { home } = await open({}, { resolveModel, ...hasty });
     const asked = await home.say("hello?");
     (await held.next()).say("Hello.");
     expect(await home.outcome(asked)).toBe("answered");
@@ -187,8 +188,8 @@ describe("when something goes wrong on our side", () => {
   });
 
   it("each time, people are told without a stack trace, and the next message is answered", async () => {
-    const { notices } = failing(3);
-    const { home } = await open({}, { notices, ...hasty });
+    const { resolveModel } = failing(3);
+    const { home } = await open({}, { resolveModel, ...hasty });
     const asked = await home.say("hello?");
     expect(await home.ended(asked)).toMatchObject({ outcome: "failed", reason: "a bug" });
     expect(await home.news()).toEqual(["The assistant could not answer: something went wrong on our side."]);

@@ -34,7 +34,12 @@ export async function previewContext(
   const { rows, bytes } = await previewAttachments(hall, all, said?.bytes ?? new Map());
   const taking = await take(hall, { chat, threadId, head, turnId }, rows);
   const path = [...window.path, ...taking.entries];
-  const notices = await hall.notices({ chat, turn_id: turnId });
+  const { notices, missing } = await hall.notices({
+    chat,
+    turn_id: turnId,
+    trigger: all.at(-1) ?? null,
+    signal: new AbortController().signal,
+  });
   const { request, leftOut } = requestOf(
     hall,
     chat,
@@ -53,7 +58,7 @@ export async function previewContext(
     ok: true,
     preview: {
       blocks: blocks.map(({ id, kind, size, sources }) => ({ id, kind, size, sources })),
-      left_out: [...leftOut, ...encoded.leftOut, ...hostRows],
+      left_out: [...leftOut, ...missing, ...encoded.leftOut, ...hostRows],
       body: encoded.body,
     },
   };

@@ -158,7 +158,10 @@ async function idsOfPerson(hall: Hall, sender: string): Promise<ReadonlySet<stri
   return new Set([sender, ...(person?.senders ?? [])]);
 }
 
-type Given = Omit<TurnState, "turn" | "trigger" | "answered" | "payer" | "notices" | "head"> & {
+type Given = Omit<
+  TurnState,
+  "turn" | "trigger" | "answered" | "payer" | "notices" | "noticesMissing" | "head"
+> & {
   left: Turn | null;
   untaken: Untaken;
   foreseen: Foreseen | null;
@@ -174,15 +177,16 @@ async function begin(hall: Hall, { left, untaken, foreseen, ...given }: Given): 
   if (!trigger) throw new Error("a turn needs a message to answer");
   const turn: Turn = resumed && left ? left : await newTurn(hall, chat, threadId, trigger.id);
   const readHead = () => hall.store.read.head(chat.jid, threadId);
-  const [notices, payer, stale, firstHead] = await Promise.all([
-    hall.notices({ chat, turn_id: turn.id }),
+  const [gathered, payer, stale, firstHead] = await Promise.all([
+    hall.notices({ chat, turn_id: turn.id, trigger, signal: given.signal }),
     payerOf(hall, trigger.sender),
     left && !resumed ? closeTurn(hall, left, "failed") : [],
     foreseen && !resumed ? foreseen.head : readHead(),
   ]);
   for (let tries = 0; ; tries++) {
     const head = tries === 0 ? firstHead : await readHead();
-    const state: TurnState = { ...given, answered: 0, trigger, turn, payer, notices, head };
+    const { notices, missing: noticesMissing } = gathered;
+    const state: TurnState = { ...given, answered: 0, trigger, turn, payer, notices, noticesMissing, head };
     const seen = tries === 0 ? { untaken, foreseen } : {};
     const opening = resumed ? await takeUp(hall, state) : await start(hall, state, seen);
     const facts = [...stale, ...opening.facts];

@@ -120,7 +120,7 @@ export class TurnHost implements AgentHost {
     this.fitted = null;
     const { window, request, leftOut } = fitted;
     this.hostRows ??= await hostRowsSince(hall, state.chat.jid, lastTurnEnd(state, window.path));
-    this.leftOut = [...leftOut, ...this.hostRows];
+    this.leftOut = [...leftOut, ...state.noticesMissing, ...this.hostRows];
     return { model, request, memory: memoryOf(hall, state.chat.jid, state.turn.thread_id) };
   }
 

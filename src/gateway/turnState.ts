@@ -1,6 +1,6 @@
 import type { Model } from "../agent/index.js";
 import type { Notice } from "../context/index.js";
-import type { Chat, MessageRow, TerminalOutcome } from "../message/index.js";
+import type { Chat, LeftOut, MessageRow, TerminalOutcome } from "../message/index.js";
 import type { Claim, Fact, Turn, Work } from "../store/store.js";
 import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
@@ -38,6 +38,8 @@ export type TurnState = {
   /** Fires when a person stops the turn, the lease is lost, or the server goes down; its reason tells which. */
   signal: AbortSignal;
   notices: Notice[];
+  /** Sources of notices that had nothing to show for it. */
+  noticesMissing: LeftOut[];
   /** The newest entry of the thread. */
   head: string | null;
 };
