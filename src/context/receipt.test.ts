@@ -16,7 +16,7 @@ const request = (
   block("{", "frame"),
   block(params, "params"),
   block(tools, "tools"),
-  block(system, "system"),
+  block(system, "system", "prompt"),
   ...notices.map((id) => block(id, "notice", "notice")),
   block(",", "frame"),
   ...messages.flatMap((message) => [block(",", "frame"), message]),
@@ -78,6 +78,32 @@ describe("why a request does not extend the one before", () => {
     expect(reasons(request([block("m1"), block("m2")], { params: "p2" }), { models })).toEqual([
       "the model changed from demo/a to demo/b",
     ]);
+  });
+
+  test("rows that open a conversation come and go without a change of the prompt", () => {
+    const opened = request([block("s"), block("m1"), block("m2")]).map((one) =>
+      one.id === "s" && one.sources[0]?.type === "message" ? { ...one, kind: "system" as const } : one,
+    );
+    const said = (from: Block[], to: Block[]) => firstBreak(from, to)[0]?.reason.split(";")[0];
+    expect(said(before, opened)).toBe("a system message opens the conversation now");
+    expect(said(opened, before)).toBe("a system message no longer opens the conversation");
+  });
+
+  test("a summary that was there before is another branch's, not a new one", () => {
+    const next = request([block("c5", "summary", "compaction"), block("m2")]);
+    expect(reasons(next, { since: "c4" })).toEqual(["the conversation was compacted"]);
+    expect(reasons(next, { since: "c6" })).toEqual(["the conversation went on from an earlier place"]);
+  });
+
+  test("a note about an edit that another branch lacks is no message that reads differently", () => {
+    const sources = [
+      { type: "edit", id: "e1" },
+      { type: "message", id: "m1" },
+    ];
+    const edited = request([block("m1"), { ...block("e1"), sources }]);
+    expect(firstBreak(edited, request([block("m1"), block("m2")]))[0]?.reason).toContain(
+      "the conversation went on from an earlier place",
+    );
   });
 
   test("several at once are told in the order of their blocks, with what they cost", () => {

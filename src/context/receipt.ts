@@ -21,6 +21,8 @@ export type BreakHints = {
   left_out?: readonly LeftOut[];
   /** The models of both requests, as people call them. */
   models?: { previous: string; next: string };
+  /** The call before. Ids grow with time: a summary with a smaller one was made before it, and only another branch shows it. */
+  since?: string;
 };
 
 /** Kinds that stand for the whole chat, where a change is always a break. The others may grow at their end. */
@@ -54,28 +56,30 @@ function fixedBreak(
   next: readonly Block[],
   hints: BreakHints,
 ): Break[] {
-  const place = firstDifference(ofKinds(previous, kind), ofKinds(next, kind), "equal");
-  return place === null
-    ? []
-    : [
-        {
-          block: blockIndex(next, ofKinds(next, kind), place),
-          reason: fixedReason(kind, isOlder(ofKinds(next, kind)[place], previous), hints),
-        },
-      ];
+  const [before, after] = [ofKinds(previous, kind), ofKinds(next, kind)];
+  const place = firstDifference(before, after, "equal");
+  if (place === null) return [];
+  const reason =
+    kind === "system" ? systemReason(before[place], after[place], after) : fixedReason(kind, hints);
+  return [{ block: blockIndex(next, after, place), reason }];
 }
 
-/** Did a message that makes this block stand elsewhere before? */
-function isOlder(found: Block | undefined, previous: readonly Block[]): boolean {
-  const isOf = ({ type, id }: Source) => type === "message" && previous.some((block) => holds(block, id));
-  return found?.sources.some(isOf) ?? false;
+/** What opens a conversation is its prompt, and behind it rows of the operator's that a fresh branch or a summary left there. */
+function systemReason(lost: Block | undefined, found: Block | undefined, after: readonly Block[]): string {
+  const lostRow = rowOf(lost);
+  if (lostRow !== undefined && !after.some((block) => rowOf(block) === lostRow)) {
+    return "a system message no longer opens the conversation";
+  }
+  const foundRow = rowOf(found);
+  if (foundRow !== undefined && foundRow === lostRow) return "a system message reads differently now";
+  return foundRow === undefined ? "the system prompt changed" : "a system message opens the conversation now";
 }
 
-function holds({ sources }: Block, messageId: string): boolean {
-  return sources.some(({ type, id }) => type === "message" && id === messageId);
+function rowOf(block: Block | undefined): string | undefined {
+  return block?.sources.find(({ type }) => type === "message")?.id;
 }
 
-function fixedReason(kind: (typeof FIXED)[number], isOlder: boolean, { models }: BreakHints): string {
+function fixedReason(kind: Exclude<(typeof FIXED)[number], "system">, { models }: BreakHints): string {
   switch (kind) {
     case "params":
       if (models && models.previous !== models.next)
@@ -83,9 +87,6 @@ function fixedReason(kind: (typeof FIXED)[number], isOlder: boolean, { models }:
       return "the model or its parameters changed";
     case "tools":
       return "the tools changed";
-    case "system":
-      // A row that stood in the middle of what is summarised now, or that the next branch begins with.
-      return isOlder ? "a system message opens the conversation now" : "the system prompt changed";
     case "notice":
       return "the notices changed";
   }
@@ -116,7 +117,9 @@ function historyReason(
   const [summaryBefore, summaryNow] = [summaryOf(before), summaryOf(after)];
   const voided = hints.left_out?.find(({ message_id }) => message_id === summaryBefore);
   if (voided) return `the summary is left out: ${voided.reason}`;
-  if (summaryNow !== undefined && summaryNow !== summaryBefore) return "the conversation was compacted";
+  const isNew = hints.since === undefined || (summaryNow ?? "") > hints.since;
+  if (summaryNow !== undefined && summaryNow !== summaryBefore && isNew)
+    return "the conversation was compacted";
   if (found?.sources.some(({ type }) => type === "branch_summary")) return "the conversation was forked";
   if (summaryBefore !== undefined && summaryNow === undefined) {
     return "the conversation went on from before its compaction";
@@ -124,8 +127,10 @@ function historyReason(
   const ids = lost?.sources.map(({ id }) => id) ?? [];
   const gone = hints.left_out?.find(({ message_id }) => ids.includes(message_id));
   if (gone) return `an earlier message is left out: ${gone.reason}`;
-  const stillThere = after.some(({ sources }) => sources.some(({ id }) => ids.includes(id)));
-  return stillThere
+  // A note about an edit names the message, too, which stays where it is when the note goes.
+  const [own] = lost?.sources ?? [];
+  const isOwn = ({ type, id }: Source) => type === own?.type && id === own.id;
+  return after.some(({ sources }) => sources.some(isOwn))
     ? "an earlier message reads differently now"
     : "the conversation went on from an earlier place";
 }

@@ -12,7 +12,7 @@ import {
 } from "../message/index.js";
 import type { Hall } from "./hall.js";
 import { modelOfCall } from "./models.js";
-import { type KeptReceipt, keptReceipt, type ReceiptGone } from "./receipts.js";
+import { type KeptReceipt, keptReceipt, modelName, type ReceiptGone } from "./receipts.js";
 
 export type DiffResult = { ok: true; diff: CallDiff } | ReceiptGone;
 
@@ -93,12 +93,9 @@ function breaksBetween(a: KeptReceipt, b: KeptReceipt, before: DiffBlock[], afte
     isOneChat ? blocks : blocks.map((block) => ({ ...block, id: block.text ?? block.id }));
   return firstBreak(named(before), named(after), {
     left_out: b.request.left_out,
-    models: { previous: nameOf(a.call), next: nameOf(b.call) },
+    models: { previous: modelName(a.call), next: modelName(b.call) },
+    since: a.call.id,
   });
-}
-
-function nameOf({ provider, model }: CallEnvelope): string {
-  return `${provider}/${model}`;
 }
 
 async function cacheCost(
@@ -149,7 +146,7 @@ function inSentences(
 ): string[] {
   const about = (tokens: number) => `about ${tokens} tokens, estimated`;
   const says: string[] = [];
-  if (nameOf(a) !== nameOf(b)) {
+  if (modelName(a) !== modelName(b)) {
     says.push("They went to different models, and no cache is shared between models.");
   } else if (same > 0) {
     says.push(`A cache can give the ${same} bytes both begin with (${about(estimated.shared_tokens)}).`);

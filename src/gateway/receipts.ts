@@ -15,7 +15,12 @@ import type { Hall } from "./hall.js";
 import { sha256 } from "./rows.js";
 
 /** The request before this one in the same thread: new receipts say "as that one up to here, then these". */
-export type PreviousRequest = { callId: string; blocks: Block[] };
+export type PreviousRequest = { call: Pick<CallEnvelope, "id" | "provider" | "model">; blocks: Block[] };
+
+/** A model as people call it. */
+export function modelName({ provider, model }: Pick<CallEnvelope, "provider" | "model">): string {
+  return `${provider}/${model}`;
+}
 
 /** Bytes of a request as blocks with ids, in order. */
 export async function blocksOf(
@@ -73,6 +78,7 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
         blocks,
       ).count
     : 0;
+  const { provider, id: model } = call.model;
   return {
     type: "call_started",
     call: {
@@ -99,10 +105,16 @@ export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { ty
       ...input.about,
     },
     request: {
-      base: previous && shared > 0 ? { call_id: previous.callId, count: shared } : null,
+      base: previous && shared > 0 ? { call_id: previous.call.id, count: shared } : null,
       blocks: blocks.slice(shared),
       left_out: input.leftOut,
-      breaks: previous ? firstBreak(previous.blocks, blocks, { left_out: input.leftOut }) : [],
+      breaks: previous
+        ? firstBreak(previous.blocks, blocks, {
+            left_out: input.leftOut,
+            models: { previous: modelName(previous.call), next: modelName({ provider, model }) },
+            since: previous.call.id,
+          })
+        : [],
     },
   };
 }

@@ -149,7 +149,7 @@ export class TurnHost implements AgentHost {
       return { ok: false, why: refusalOf(hall, payment, result.expectation.account) };
     }
     expectCommitted(result);
-    if (!call.encoded.follows) this.previous = { callId, blocks };
+    if (!call.encoded.follows) this.previous = { call: fact.call, blocks };
     this.started = fact.call;
     this.reservation = reservation;
     this.firstTokenAt = null;
@@ -413,9 +413,9 @@ export class TurnHost implements AgentHost {
     const { hall, state } = this;
     const { read } = hall.store;
     const lastId = await read.lastCall(state.chat.jid, state.turn.thread_id);
-    const callId = lastId && (await firstLine(read, lastId));
-    const request = callId && (await read.request(callId));
-    return request ? { callId, blocks: request.blocks } : null;
+    const call = lastId && (await firstLine(read, lastId));
+    const request = call && (await read.request(call.id));
+    return request ? { call, blocks: request.blocks } : null;
   }
 
   private async write(facts: Fact[]): Promise<void> {
@@ -443,16 +443,16 @@ export class TurnHost implements AgentHost {
 const TOO_LATE: Ending = { outcome: "expired", reason: "the answer came too late to be sent" };
 
 /** Of what was said to a container, the line that holds the whole conversation: the first of its turn. */
-async function firstLine(read: Store["read"], callId: string): Promise<string> {
+async function firstLine(read: Store["read"], callId: string): Promise<CallEnvelope | null> {
   const call = await read.call(callId);
-  if (call?.api !== "container" || call.turn_id === null) return callId;
+  if (call?.api !== "container" || call.turn_id === null) return call;
   const [first] = await read.calls({
     chat_jid: call.chat_jid,
     turn_id: call.turn_id,
     after: null,
     limit: 1,
   });
-  return first?.id ?? callId;
+  return first ?? call;
 }
 
 function takenOver(): Interrupted {
