@@ -9,7 +9,7 @@ import { toolUseId } from "./answer.js";
 import { assemble } from "./assemble.js";
 import { type Cut, chooseCut, standingIn } from "./cut.js";
 import type { PathEntry } from "./context.js";
-import { entryTokens } from "./tokens.js";
+import { pathTokens } from "./tokens.js";
 
 const RUNS = process.env.LONGHAND_LONG ? 20_000 : 200;
 
@@ -122,11 +122,11 @@ test("what is kept fits where anything can, in whole turns where a whole turn fi
       const cut = chooseCut(chat.path, keep);
       if (!cut) return;
       const kept = chat.path.slice(chat.path.indexOf(cut.firstKept));
-      const tokens = kept.reduce((sum, entry) => sum + entryTokens(entry), 0);
+      const tokens = pathTokens(kept);
       const lastTurn = chat.path.slice(
         chat.path.findIndex(({ turn_id }) => turn_id === chat.path.at(-1)?.turn_id),
       );
-      const lastSize = lastTurn.reduce((sum, entry) => sum + entryTokens(entry), 0);
+      const lastSize = pathTokens(lastTurn);
       if (lastSize <= keep && cut.firstKept.turn_id !== null) {
         expect(tokens).toBeLessThanOrEqual(keep);
         expect(cut.splitsTurn).toBe(false);

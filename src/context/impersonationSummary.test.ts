@@ -4,7 +4,7 @@ import { play, story, words } from "../testing/hostileChat.js";
 import { CHAT, scene } from "../testing/scene.js";
 import { EVERY_BREAK, plain, speakersIn } from "../testing/speakerReader.js";
 import { summaryRequest } from "./summary.js";
-import { stretchesOf, transcriptOf } from "./transcript.js";
+import { stretchesOf, materialOf } from "./material.js";
 
 /** Promise 21, for whoever writes a summary: there the assistant's own words stand among the others, with a name too. */
 const RUNS = process.env.LONGHAND_LONG ? 50_000 : 300;
@@ -28,7 +28,7 @@ test("a summariser reads exactly the true speakers, in one call or in many", () 
         const { label, mention_token: token } = data;
         return [plain(token ? `${label} (${token})` : String(label))];
       });
-      const pieces = transcriptOf(chat.input({ attachments: files }));
+      const pieces = materialOf(chat.input({ attachments: files }));
       for (const tokens of [100_000, 200]) {
         const requests = stretchesOf(pieces, tokens).map((stretch, index) =>
           summaryRequest({

@@ -12,6 +12,7 @@ export {
 export { type Cut, chooseCut, standingIn, standingOf } from "./cut.js";
 export { escapeMarkers, unescapeMarkers } from "./escape.js";
 export { type Label, labelFor, neutraliseName } from "./labels.js";
+export { type MaterialPiece, materialOf, stretchesOf } from "./material.js";
 export { mentionToken } from "./mention.js";
 export { noticeOf } from "./notice.js";
 export { defaultPrompt } from "./prompt.js";
@@ -21,7 +22,6 @@ export { buildSessionContext } from "./session.js";
 export { type SummaryAsk, type SummaryKind, type SummaryRequest, summaryRequest } from "./summary.js";
 export { type TakeInput, takeMessages } from "./take.js";
 export { timeLine } from "./time.js";
-export { entryTokens, estimateTokens, type Filled, filledTokens } from "./tokens.js";
-export { stretchesOf, type TranscriptPiece, transcriptOf } from "./transcript.js";
+export { estimateTokens, type Filled, filledTokens, pathTokens } from "./tokens.js";
 export { frozenOf } from "./turn.js";
 export { entitiesOf, matchTrigger, stripTrigger, type TriggerMatch, type TriggerOptions } from "./trigger.js";

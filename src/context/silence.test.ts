@@ -7,7 +7,7 @@ import { CHAT, type Scene, scene } from "../testing/scene.js";
 import { assemble } from "./assemble.js";
 import type { Assembled, ContextInput } from "./context.js";
 import { summaryRequest } from "./summary.js";
-import { transcriptOf } from "./transcript.js";
+import { materialOf } from "./material.js";
 
 /**
  * Promise 11: what is not for a model is in no request. Everything that must not leave carries a canary, everything
@@ -192,7 +192,7 @@ function toldToSummariser(input: ContextInput): string {
   const { system, messages, origins } = summaryRequest({
     kind: "compaction",
     assistantName: CHAT.assistant_name,
-    pieces: transcriptOf(input),
+    pieces: materialOf(input),
     soFar: null,
     splitsTurn: true,
     stamp: { id: "s", timestamp: 0 },

@@ -1,6 +1,6 @@
 import { type LLMMessage, type Origin, type SystemPart, UserMessage } from "../message/index.js";
 import { MARKER } from "./markers.js";
-import { toldSummary, type TranscriptPiece } from "./transcript.js";
+import { toldSummary, type MaterialPiece } from "./material.js";
 
 /** What a summary is for, which decides what it must hold. */
 export type SummaryKind = "compaction" | "branch_summary";
@@ -8,7 +8,7 @@ export type SummaryKind = "compaction" | "branch_summary";
 export type SummaryAsk = {
   kind: SummaryKind;
   assistantName: string;
-  pieces: readonly TranscriptPiece[];
+  pieces: readonly MaterialPiece[];
   /** What was made of the stretches before these; null for the first. */
   soFar: string | null;
   /** The conversation breaks off in the middle of a turn. */

@@ -59,6 +59,11 @@ export function entryTokens({ kind, message, data }: PathEntry): number {
   return AROUND_MESSAGE + estimateTokens(wordsBeside(message)) + message.attachments.length * MEDIA_TOKENS;
 }
 
+/** About how many tokens the entries of a path are. */
+export function pathTokens(path: readonly PathEntry[]): number {
+  return sum(path.map(entryTokens));
+}
+
 function wordsBeside({ content, metadata }: MessageRow): string {
   const { args, signature, thread_context: thread } = metadata;
   const beside = [args === undefined ? "" : JSON.stringify(args), signature, thread];

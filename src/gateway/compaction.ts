@@ -1,5 +1,5 @@
 import type { Model } from "../agent/index.js";
-import { type Cut, chooseCut, type PathEntry, standingIn, transcriptOf } from "../context/index.js";
+import { type Cut, chooseCut, type PathEntry, standingIn, materialOf } from "../context/index.js";
 import type { Usage } from "../message/index.js";
 import type { CommitResult, Entry, Expectation, Fact } from "../store/store.js";
 import { iso } from "./clock.js";
@@ -43,7 +43,7 @@ export async function compact(hall: Hall, place: CompactionPlace, ask: Compactio
   if (!cut) return { ok: false, why: "there is nothing before the newest messages", usage: null };
   const made = await summarise(hall, place, {
     kind: "compaction",
-    pieces: transcriptOf({ ...ask.window, chat: place.chat, notices: [], path: cut.covered }),
+    pieces: materialOf({ ...ask.window, chat: place.chat, notices: [], path: cut.covered }),
     splitsTurn: cut.splitsTurn,
     models: ask.models,
     summaryTokens: ask.summaryTokens,

@@ -1,5 +1,5 @@
 import type { Model, ModelRequest } from "../agent/index.js";
-import { entryTokens, type Filled, filledTokens } from "../context/index.js";
+import { type Filled, filledTokens, type PathEntry, pathTokens } from "../context/index.js";
 import type { LeftOut, SystemPart, Usage } from "../message/index.js";
 import type { Expectation, Fact } from "../store/store.js";
 import { compact, type CompactionAsk } from "./compaction.js";
@@ -60,7 +60,7 @@ export async function fitRequest(hall: Hall, state: TurnState, fitting: Fitting)
       round < ROUNDS && state.head !== null
         ? await compactTurn(hall, state, state.head, fitting, {
             window: fitted.window,
-            ...roomIn(window, fitted, filled, round),
+            ...roomIn(window, fitted.window.path, filled, round),
           })
         : ({ ok: false, why: "summaries of it did not make enough room", usage: null } as const);
     if (made.usage) usage.push(made.usage);
@@ -112,12 +112,12 @@ function reserveOf(window: number): number {
 /** How much of a conversation is kept and how long its summary may be, in a window that must also hold the rest. */
 export function roomIn(
   window: number,
-  { window: { path } }: Pick<Fitted, "window">,
+  path: readonly PathEntry[],
   { tokens, correction }: Filled,
   round = 0,
 ): Pick<CompactionAsk, "keepTokens" | "summaryTokens" | "stretchTokens" | "correction"> {
   const summaryTokens = Math.min(MOST_SUMMARY, Math.max(LEAST_SUMMARY, Math.floor(window / 8)));
-  const history = path.reduce((sum, entry) => sum + entryTokens(entry), 0) * correction;
+  const history = pathTokens(path) * correction;
   const fixed = Math.max(0, tokens - history);
   const free = Math.max(0, window - reserveOf(window) - fixed - summaryTokens);
   return {

@@ -1,5 +1,5 @@
 import { encode, isRetryable, type Model, type ModelRequest } from "../agent/index.js";
-import { type SummaryKind, stretchesOf, summaryRequest, type TranscriptPiece } from "../context/index.js";
+import { type SummaryKind, stretchesOf, summaryRequest, type MaterialPiece } from "../context/index.js";
 import { AssistantMessage, type Chat, Usage } from "../message/index.js";
 import type { Claim, CommitResult, Expectation, Fact } from "../store/store.js";
 import type { Hall } from "./hall.js";
@@ -22,7 +22,7 @@ export type SummaryPlace = {
 
 export type ToSummarise = {
   kind: SummaryKind;
-  pieces: readonly TranscriptPiece[];
+  pieces: readonly MaterialPiece[];
   splitsTurn: boolean;
   /** The models that may be asked, the first first. */
   models: readonly Model[];

@@ -1,5 +1,5 @@
 import type { Model } from "../agent/index.js";
-import { entryTokens, type PathEntry, transcriptOf } from "../context/index.js";
+import { materialOf, type PathEntry, pathTokens } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, CommitResult, Entry, Expectation, Fact } from "../store/store.js";
 import { OPERATOR } from "./budget.js";
@@ -14,7 +14,7 @@ import { type SummaryPlace, summarise } from "./summarise.js";
 import { goOnFrom, headFact } from "./treeMoves.js";
 import { threadOf } from "./turnLane.js";
 import type { TreePiece } from "./waiting.js";
-import { readWindow, requestOf } from "./window.js";
+import { readWindow, requestOf, type Window } from "./window.js";
 
 /** Where it is done: in the chat's lane, between two turns. */
 type Place = { chat: Chat; claim: Claim; signal: AbortSignal };
@@ -99,10 +99,8 @@ async function compactThread(
   const head = await lane.head();
   if (head === null) return "nothing has been said yet";
   const window = await readWindow(hall, chat, head);
-  const { request } = requestOf(hall, chat, window, [], lane.workId);
-  const filled = fillOf({ request, window }, model);
-  const room = roomIn(plannedWindow(model, filled), { window }, filled);
-  const kept = Math.max(tokensOf(window.path) * KEPT_PART, tokensOf(lastTurn(window.path)));
+  const room = roomFor(hall, lane, window, model);
+  const kept = Math.max(pathTokens(window.path) * KEPT_PART, pathTokens(lastTurn(window.path)));
   const made = await compact(
     hall,
     { ...lane.summaryPlace, threadId: lane.threadId, head, entryTurnId: null, write: lane.settle },
@@ -110,7 +108,7 @@ async function compactThread(
       window,
       models,
       ...room,
-      keepTokens: Math.min(room.keepTokens, kept * filled.correction),
+      keepTokens: Math.min(room.keepTokens, kept * room.correction),
       note: { asked: lane.workId },
     },
   );
@@ -123,8 +121,11 @@ function lastTurn(path: readonly PathEntry[]): readonly PathEntry[] {
   return last === null ? [] : path.filter(({ turn_id }) => turn_id === last);
 }
 
-function tokensOf(path: readonly PathEntry[]): number {
-  return path.reduce((sum, entry) => sum + entryTokens(entry), 0);
+/** What there is room for beside the thread's next request, as it stands. */
+function roomFor(hall: Hall, lane: TreeLane, window: Window, model: Model) {
+  const { request } = requestOf(hall, lane.place.chat, window, [], lane.workId);
+  const filled = fillOf({ request, window }, model);
+  return roomIn(plannedWindow(model, filled), window.path, filled);
 }
 
 /** Null when it was written; else why not. */
@@ -141,15 +142,9 @@ async function forkThread(
   const window = await readWindow(hall, chat, head);
   const staying = new Set((await read.path(chat.jid, from, hall.limits.window)).map(({ id }) => id));
   const left = window.path.filter(({ id }) => !staying.has(id));
-  const pieces = transcriptOf({ ...window, chat, notices: [], path: left });
-  const entry = branchEntry(hall, lane, from);
+  const pieces = materialOf({ ...window, chat, notices: [], path: left });
   if (pieces.length === 0) return "nothing was said on the branch that would be left";
-  const filled = fillOf({ request: requestOf(hall, chat, window, [], lane.workId).request, window }, model);
-  const { summaryTokens, stretchTokens, correction } = roomIn(
-    plannedWindow(model, filled),
-    { window },
-    filled,
-  );
+  const { summaryTokens, stretchTokens, correction } = roomFor(hall, lane, window, model);
   const made = await summarise(hall, lane.summaryPlace, {
     kind: "branch_summary",
     pieces,
@@ -160,35 +155,41 @@ async function forkThread(
     correction,
   });
   if (!made.ok) return made.why;
-  entry.data = {
-    summary: made.summary,
-    left: head,
-    covers: { first: left[0]?.id ?? null, last: left.at(-1)?.id ?? null },
-    calls: made.callIds,
-    asked: lane.workId,
-  };
+  return openBranch(hall, lane, head, {
+    id: hall.clock.newId(),
+    chat_jid: chat.jid,
+    thread_id: lane.threadId,
+    parent: from,
+    kind: "branch_summary",
+    message_id: null,
+    turn_id: null,
+    at: iso(hall.clock.now()),
+    data: {
+      summary: made.summary,
+      left: head,
+      covers: { first: left[0]?.id ?? null, last: left.at(-1)?.id ?? null },
+      calls: made.callIds,
+      asked: lane.workId,
+    },
+  });
+}
+
+/** Moves the head behind an entry that opens a branch, unless it moved meanwhile. Null when it did so; else why not. */
+async function openBranch(
+  hall: Hall,
+  lane: TreeLane,
+  head: string | null,
+  entry: Entry & { parent: string },
+): Promise<string | null> {
+  const { chat } = lane.place;
   const branch = { chat, threadId: lane.threadId, before: Number.MAX_SAFE_INTEGER };
   for (let tries = 0; ; tries++) {
     if ((await lane.head()) !== head) return "the conversation went on from elsewhere meanwhile";
-    const move = await goOnFrom(hall, branch, from, "fork");
+    const move = await goOnFrom(hall, branch, entry.parent, "fork");
     const behind = headFact(hall, chat.jid, lane.threadId, entry.id, "branch_summary");
     const result = await lane.settle([...move.facts, { type: "entry", entry }, behind], move.expect);
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
     return null;
   }
-}
-
-function branchEntry(hall: Hall, { place: { chat }, threadId }: TreeLane, parent: string): Entry {
-  return {
-    id: hall.clock.newId(),
-    chat_jid: chat.jid,
-    thread_id: threadId,
-    parent,
-    kind: "branch_summary",
-    message_id: null,
-    turn_id: null,
-    at: iso(hall.clock.now()),
-    data: {},
-  };
 }

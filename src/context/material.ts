@@ -7,13 +7,13 @@ import { cutMarker, speakerMarker, toolCallMarker, toolResultMarker } from "./ma
 import { estimateTokens } from "./tokens.js";
 
 /** Some lines of a conversation that is told, and what they were made from. */
-export type TranscriptPiece = { text: string; sources: Source[] };
+export type MaterialPiece = { text: string; sources: Source[] };
 
 /**
  * A stretch of a path as it is told to whoever summarises it: what the one assembler lets a model see of it, in lines.
  * The operator's own rows are not in it: they stay in view, whatever a summary covers.
  */
-export function transcriptOf(input: ContextInput): TranscriptPiece[] {
+export function materialOf(input: ContextInput): MaterialPiece[] {
   const { messages, origins } = assemble({ ...input, notices: [], standing: [] });
   const speaker = speakerMarker(neutraliseName(input.chat.assistant_name, "assistant"), null);
   return messages.flatMap((message) => {
@@ -51,9 +51,9 @@ function toldContent(content: Content, speaker: string | null): string {
 
 const CONTINUED = cutMarker("a message goes on here");
 
-/** A transcript in stretches of at most so many tokens each; a message longer than that is told in several. */
-export function stretchesOf(pieces: readonly TranscriptPiece[], tokens: number): TranscriptPiece[][] {
-  const stretches: TranscriptPiece[][] = [];
+/** Material in stretches of at most so many tokens each; a message longer than that is told in several. */
+export function stretchesOf(pieces: readonly MaterialPiece[], tokens: number): MaterialPiece[][] {
+  const stretches: MaterialPiece[][] = [];
   let filled = Number.POSITIVE_INFINITY;
   for (const piece of pieces.flatMap((whole) => partsOf(whole, tokens))) {
     const size = estimateTokens(piece.text) + 1;
@@ -68,11 +68,11 @@ export function stretchesOf(pieces: readonly TranscriptPiece[], tokens: number):
 }
 
 /** A part that begins in the middle of a line could begin with what reads as a marker there: it is escaped anew. */
-function partsOf(piece: TranscriptPiece, tokens: number): TranscriptPiece[] {
+function partsOf(piece: MaterialPiece, tokens: number): MaterialPiece[] {
   const size = estimateTokens(piece.text) + 1;
   if (size <= tokens) return [piece];
   const letters = Math.max(1, Math.floor((piece.text.length * tokens * 0.8) / size));
-  const parts: TranscriptPiece[] = [];
+  const parts: MaterialPiece[] = [];
   for (let from = 0; from < piece.text.length; from += letters) {
     const text = piece.text.slice(from, from + letters).toWellFormed();
     parts.push({ ...piece, text: from === 0 ? text : `${CONTINUED}\n${escapeMarkers(text)}` });
