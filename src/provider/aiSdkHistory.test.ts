@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { UserMessage } from "../message/index.js";
 import { type AiSdkRuleSwitches, brokenRules } from "../testing/aiSdkRules.js";
 import { histories } from "../testing/histories.js";
+import { blockProblems, growing, hasOwnAnswer, lostWords, WAYS_LEFT_OUT } from "../testing/historyChecks.js";
 import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
 import { encode, encodeMemory } from "./call.js";
 import type { Model, ModelRequest } from "./codec.js";
@@ -65,36 +66,19 @@ function madeBy({ provider, api, id }: Model, given: ModelRequest): ModelRequest
   return { ...given, messages };
 }
 
-function isOwnWork({ messages }: ModelRequest, { provider, api, id }: Model): boolean {
-  return messages.some(
-    (one) => one.role === "assistant" && one.provider === provider && one.api === api && one.model === id,
-  );
-}
-
 test("no history makes a request that a strict language model would refuse", () => {
-  const met = new Map<string, number>();
+  const met = new Set<string>();
   fc.assert(
     fc.property(asked, ({ given, on, rules }) => {
       const encoded = encode(on, given);
       expect(brokenRules(encoded.body, rules)).toEqual([]);
-      expect(encoded.blocks.map((block) => block.text).join("")).toBe(encoded.body);
-      for (const block of encoded.blocks) {
-        expect(block.text).not.toMatch(/^$|\p{Surrogate}/u);
-        if (["message", "summary", "thread_context"].includes(block.kind)) JSON.parse(block.text);
-      }
-      for (const { reason } of encoded.leftOut) met.set(reason, (met.get(reason) ?? 0) + 1);
+      expect(blockProblems(encoded)).toEqual([]);
+      for (const { reason } of encoded.leftOut) met.add(reason);
     }),
     { numRuns: RUNS },
   );
   // The generator reaches every way of being left out; otherwise this test would prove less than it says.
-  expect([...met.keys()].sort()).toEqual([
-    "a result of an answer that failed",
-    "a second result for one tool call",
-    "a tool result without its call",
-    "nothing in it to send",
-    "the answer failed",
-    "thinking alone, which this API cannot take back",
-  ]);
+  expect([...met].sort()).toEqual(WAYS_LEFT_OUT);
 });
 
 test("no metadata, foreign leftover or another model's signature is in any request", () => {
@@ -103,7 +87,7 @@ test("no metadata, foreign leftover or another model's signature is in any reque
     fc.property(asked, ({ given, on }) => {
       const { body } = encode(on, given);
       expect(body).not.toMatch(/canary-(metadata|native|signature)/);
-      if (!isOwnWork(given, on)) expect(body).not.toContain("canary-own");
+      if (!hasOwnAnswer(given, on)) expect(body).not.toContain("canary-own");
       if (body.includes("canary-own")) wentBack++;
     }),
     { numRuns: RUNS / 3 },
@@ -117,17 +101,10 @@ test("every word a person said is in the request, in order", () => {
   fc.assert(
     fc.property(asked, ({ given, on }) => {
       const { prompt }: Sent = JSON.parse(encode(on, given).body);
-      let rest = prompt
+      const texts = prompt
         .filter((one) => one.role === "user")
-        .flatMap((one) => one.content.map((part) => part.text ?? ""))
-        .join("\n\n");
-      const said = given.messages.flatMap((one) => (one.role === "user" ? one.contents : []));
-      for (const content of said) {
-        if (content.type !== "text" || content.content.trim() === "") continue;
-        const words = content.content.replace(/\p{Surrogate}/gu, "\ufffd");
-        expect(rest).toContain(words);
-        rest = rest.slice(rest.indexOf(words) + words.length);
-      }
+        .flatMap((one) => one.content.map((part) => part.text ?? ""));
+      expect(lostWords(given, texts)).toEqual([]);
     }),
     { numRuns: RUNS / 3 },
   );
@@ -141,11 +118,7 @@ test("while a chat only grows, the blocks of one request begin the next", () => 
       (turns, { on }) => {
         const blocksOf = (messages: ModelRequest["messages"]) =>
           encode(on, { system: "Be kind.", messages }).blocks;
-        for (let count = 1; count < turns.length; count++) {
-          const before = blocksOf(turns.slice(0, count).flat()).slice(0, -1);
-          const after = blocksOf(turns.slice(0, count + 1).flat());
-          expect(after.slice(0, before.length)).toEqual(before);
-        }
+        for (const { before, after } of growing(turns, blocksOf)) expect(after).toEqual(before);
       },
     ),
     { numRuns: RUNS / 5 },

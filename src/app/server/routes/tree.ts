@@ -5,7 +5,7 @@ import { limit, page } from "../paging.js";
 import { Problem, parsed, sentence, unknown } from "../problem.js";
 import { type Answer, ok, type Route, route } from "../route.js";
 
-/** Longer than nobody keeps a connection open on which nothing moves. */
+/** Nobody keeps a connection open for longer, on which nothing moves. */
 const PATIENCE_MS = 90_000;
 
 const TreeEntry = z.object({
