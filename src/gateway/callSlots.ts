@@ -1,3 +1,5 @@
+import type { Model } from "../agent/index.js";
+
 /** `round`: who waits is let in by rounds, one of each chat in every round. */
 type Waiting = { round: number; begin: () => void };
 type Queue = {
@@ -8,6 +10,11 @@ type Queue = {
   /** The last round in which each chat has somebody waiting, or had its place. */
   lastRounds: Map<string, number>;
 };
+
+/** The name under which calls of a model wait for a place. */
+export function slotOf({ provider, baseUrl, id }: Pick<Model, "provider" | "baseUrl" | "id">): string {
+  return `${provider} ${baseUrl} ${id}`;
+}
 
 /**
  * How many calls of one model run at once. Each model has places of its own, so one that hangs holds up nobody who

@@ -1,4 +1,4 @@
-import { encode, type Model } from "../agent/index.js";
+import { encode } from "../agent/index.js";
 import {
   AssistantMessage,
   assistantOfRows,
@@ -8,6 +8,7 @@ import {
 } from "../message/index.js";
 import type { CommitResult } from "../store/store.js";
 import { OPERATOR } from "./budget.js";
+import { slotOf } from "./callSlots.js";
 import type { Hall } from "./hall.js";
 import { callAlone } from "./loneCall.js";
 import { modelOfCall } from "./models.js";
@@ -102,10 +103,6 @@ function whyNot({ id, purpose, status }: CallEnvelope): string | null {
     return `call ${id} made a summary; only calls that answer can be replayed`;
   }
   return status === "running" ? `call ${id} is still running; try again when it has ended` : null;
-}
-
-function slotOf({ provider, baseUrl, id }: Model): string {
-  return `${provider} ${baseUrl} ${id}`;
 }
 
 /** What a call answered at the time, from the rows it left; null where there are none. */

@@ -3,6 +3,7 @@ import { materialOf, type PathEntry, pathTokens } from "../context/index.js";
 import type { Chat } from "../message/index.js";
 import type { Claim, CommitResult, Entry, Expectation, Fact } from "../store/store.js";
 import { OPERATOR } from "./budget.js";
+import { slotOf } from "./callSlots.js";
 import { iso } from "./clock.js";
 import { compact } from "./compaction.js";
 import { fillOf, plannedWindow, roomIn, summarisersOf } from "./fit.js";
@@ -40,7 +41,7 @@ export async function doTreeWork(
   const [first] = summarisers;
   if (!first)
     return lane.refuse("an agent outside this process writes no summaries, and there is no fallback model");
-  const free = await hall.slots.enter(`${first.provider} ${first.baseUrl} ${first.id}`, chat.jid, signal);
+  const free = await hall.slots.enter(slotOf(first), chat.jid, signal);
   try {
     const why =
       ask.type === "compact"

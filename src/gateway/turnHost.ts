@@ -22,6 +22,7 @@ import {
 import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
 import { isPrepared } from "./attachments.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
+import { slotOf } from "./callSlots.js";
 import { type Fitted, fitRequest, nextRequest, summarisersOf } from "./fit.js";
 import type { Hall } from "./hall.js";
 import { memoryOf } from "./encodeMemories.js";
@@ -78,11 +79,7 @@ export class TurnHost implements AgentHost {
 
   slot(choice: ModelChoice, signal: AbortSignal): Promise<() => void> {
     const model = this.modelOf(choice) ?? this.state.model;
-    return this.hall.slots.enter(
-      `${model.provider} ${model.baseUrl} ${model.id}`,
-      this.state.chat.jid,
-      signal,
-    );
+    return this.hall.slots.enter(slotOf(model), this.state.chat.jid, signal);
   }
 
   async fit(choice: ModelChoice, signal: AbortSignal): Promise<string | null> {
