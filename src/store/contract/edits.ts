@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Fact, Store } from "../store.js";
+import type { Entry, Fact, Store } from "../store.js";
 import { AT, CHAT, type Check, entry, ids, inbound, kept, message, registered } from "./sample.js";
 
 export const edits: Check[] = [
@@ -66,6 +66,46 @@ export const edits: Check[] = [
       assert.deepEqual(await untold(store), ["gone", "heard", "brought"]);
       await kept(store, [revised("gone", null)]);
       assert.deepEqual(await untold(store), ["heard", "brought"]);
+    },
+  },
+  {
+    name: "a summary that may say what is deleted says nothing any more, and what it covered is read again",
+    async check(store) {
+      const summary = (id: string, parent: string, seq: number, more: Partial<Entry> = {}) =>
+        entry(id, parent, {
+          kind: "compaction",
+          data: { summary: `words of ${id}`, first_kept: parent, covers: { seq } },
+          ...more,
+        });
+      await kept(store, [
+        registered(),
+        message("m1"),
+        entry("e1", null, { message_id: "m1" }),
+        message("m2"),
+        entry("e2", "e1", { message_id: "m2" }),
+        summary("s1", "e2", 1),
+        message("m3", { sender: "bot", message_type: "assistant" }),
+        entry("e3", "s1", { message_id: "m3" }),
+        summary("s2", "e3", 2),
+        summary("b1", "e3", 3, { kind: "branch_summary" }),
+        message("m4", { thread_id: "side" }),
+        summary("side", "e3", 4, { thread_id: "side" }),
+      ]);
+      const said = async () => {
+        const entries = await store.read.entries(CHAT, 10);
+        return entries.flatMap(({ id, data }) => ("summary" in data ? [id] : []));
+      };
+      await kept(store, [revised("m2", "an edit takes nothing away")]);
+      assert.deepEqual(await said(), ["s1", "s2", "b1", "side"]);
+      await kept(store, [revised("m2", null)]);
+      assert.deepEqual(await said(), ["s1", "side"]);
+      const path = await store.read.path(CHAT, "s2", 10);
+      assert.deepEqual(
+        path.map(({ id }) => id),
+        ["s1", "e2", "e3", "s2"],
+      );
+      await kept(store, [revised("m3", null)]);
+      assert.deepEqual(await said(), ["s1"]);
     },
   },
 ];

@@ -2,11 +2,12 @@ import { ERASED_SENDER } from "../../message/index.js";
 import { erasedKey } from "../erased.js";
 import { eventsOf, timeOf } from "../events.js";
 import { workIn } from "../lane.js";
-import type { CommitResult, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
+import type { CommitResult, Entry, Expectation, Fact, Inbound, NewMessage, Revision } from "../store.js";
 import { chatChange, personChange } from "../unchanged.js";
 import { overBudget, NOTHING_SPENT } from "../spending.js";
 import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.js";
 import { eraseSenders } from "./erase.js";
+import { expireReceipts } from "./expire.js";
 import { addWork, hastenLane, holdsLane } from "./lanes.js";
 import { keepLoginCode, keepPerson, keepToken, removePerson, spend, useLoginCode } from "./people.js";
 import { messageOf } from "./rows.js";
@@ -83,6 +84,8 @@ function applyFact(context: Context, fact: Fact, seqs: Map<string, number>): Ref
       return keepTool(context, fact);
     case "tools_written":
       return forgetTools(context, fact.call_id);
+    case "receipts_expired":
+      return expireReceipts(context, fact);
     case "senders_erased":
       return eraseSenders(context, fact.erasing);
     case "spent":
@@ -259,7 +262,24 @@ function revise({ state, journal }: Context, fact: Of<"revision">): Refusal | nu
     revision: revision + 1,
     untold: fact.content !== null && wasTaken(room, message),
   });
+  if (fact.content === null) forgetSummaries(journal, room, message, fact.at);
   return null;
+}
+
+/** A summary that may say what is deleted is not read any more: what it covered is, without that. */
+function forgetSummaries(journal: Journal, room: Room, row: Kept, at: string): void {
+  if (row.message_type === "host" || row.message_type === "system") return;
+  for (const entry of [...room.entries.values()]) {
+    if (entry.kind !== "compaction" && entry.kind !== "branch_summary") continue;
+    if (row.message_type === "user" && entry.thread_id !== row.thread_id) continue;
+    if (lastCovered(entry) >= row.seq)
+      journal.set(room.entries, entry.id, { ...entry, data: { erased: at } });
+  }
+}
+
+/** The newest message that a summary's writer may have read, by its number. */
+function lastCovered({ data: { covers } }: Entry): number {
+  return typeof covers === "object" && covers !== null && "seq" in covers ? Number(covers.seq) : 0;
 }
 
 /** Did a turn put what a person said on the tree? Commands, and what was ignored, never get there. */

@@ -1,5 +1,6 @@
 import { CALL_FUNCTIONS } from "./functions/calls.js";
 import { ERASE_FUNCTIONS } from "./functions/erase.js";
+import { EXPIRE_FUNCTION } from "./functions/expire.js";
 import { EXPECT_FUNCTION } from "./functions/expect.js";
 import { LANE_FUNCTIONS } from "./functions/lanes.js";
 import { MESSAGE_FUNCTIONS } from "./functions/messages.js";
@@ -350,6 +351,7 @@ ALTER TABLE attachments ADD COLUMN transcript TEXT;
 /** Since the fourth: edits that are still to be told, and what was erased. */
 const EDITS_AND_ERASURES = `
 ALTER TABLE messages ADD COLUMN untold BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX entries_summaries ON entries(chat_jid) WHERE kind IN ('compaction', 'branch_summary');
 CREATE INDEX messages_untold ON messages(chat_jid, thread_id, seq) WHERE untold = 1;
 ALTER TABLE chats ADD COLUMN erased BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE erased_keys (
@@ -369,6 +371,12 @@ CREATE TABLE erasures (
 );
 `;
 
+/** Since the fifth: requests that are kept no longer. */
+const EXPIRED_RECEIPTS = `
+ALTER TABLE calls ADD COLUMN expired BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX calls_kept ON calls(started_at, n) WHERE expired = 0;
+`;
+
 /** All of them, as they are now: the newest step puts them in the place of earlier ones. */
 const FUNCTIONS = [
   WRITE_FUNCTIONS,
@@ -380,6 +388,7 @@ const FUNCTIONS = [
   SETTINGS_FUNCTIONS,
   SEARCH_FUNCTION,
   ERASE_FUNCTIONS,
+  EXPIRE_FUNCTION,
 ]
   .join("\n")
   .replaceAll("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION");
@@ -392,7 +401,8 @@ export const MIGRATIONS: readonly string[] = [
   inByteOrder(TABLES),
   inByteOrder(PEOPLE_AND_CODES),
   inByteOrder(SEEN_ATTACHMENTS),
-  [inByteOrder(EDITS_AND_ERASURES), FUNCTIONS].join("\n"),
+  inByteOrder(EDITS_AND_ERASURES),
+  [inByteOrder(EXPIRED_RECEIPTS), FUNCTIONS].join("\n"),
 ];
 
 /** Texts are compared by their bytes, as SQLite compares them. */

@@ -5,6 +5,7 @@ import { endCall, forgetTools, keepPartial, keepTool, startCall } from "./calls.
 import { keepChat, keepLabel, keepLoginCode, keepToken, knock, removeChat, useLoginCode } from "./chats.js";
 import type { Prepare } from "./driver.js";
 import { eraseSenders } from "./erase.js";
+import { expireReceipts } from "./expire.js";
 import { outcomeOf } from "./expect.js";
 import { conflict, log } from "./facts.js";
 import { markStale } from "./indexer.js";
@@ -52,6 +53,8 @@ export function applyRare(prepare: Prepare, fact: RareFact): Refusal | null {
       return keepTool(prepare, fact);
     case "tools_written":
       return forgetTools(prepare, fact.call_id);
+    case "receipts_expired":
+      return expireReceipts(prepare, fact);
     case "senders_erased":
       return eraseSenders(prepare, fact.erasing);
     case "spent":
@@ -109,7 +112,19 @@ function revise(prepare: Prepare, fact: Of<"revision">): Refusal | null {
      WHERE id = ? AND chat_jid = ?`,
   ).run(fact.content ?? "", fact.at, fact.message_id, fact.chat_jid);
   markStale(prepare, fact.chat_jid, fact.message_id);
+  if (fact.content === null) forgetSummaries(prepare, fact);
   return null;
+}
+
+/** A summary that may say what is deleted is not read any more: what it covered is, without that. */
+function forgetSummaries(prepare: Prepare, { chat_jid, message_id, at }: Of<"revision">): void {
+  prepare(
+    `UPDATE entries SET data = ? FROM messages m
+     WHERE m.id = ? AND m.chat_jid = ? AND m.message_type NOT IN ('host', 'system')
+       AND entries.chat_jid = ? AND entries.kind IN ('compaction', 'branch_summary')
+       AND (m.message_type <> 'user' OR entries.thread_id = m.thread_id)
+       AND entries.data ->> '$.covers.seq' >= m.seq`,
+  ).run(JSON.stringify({ erased: at }), message_id, chat_jid, chat_jid);
 }
 
 /** Did a turn put what a person said on the tree? Commands, and what was ignored, never get there. */

@@ -345,6 +345,7 @@ ALTER TABLE attachments ADD COLUMN transcript TEXT;
 `,
   `
 ALTER TABLE messages ADD COLUMN untold INTEGER NOT NULL DEFAULT 0 /* 1: edited since a turn took it, and no entry says so */;
+CREATE INDEX entries_summaries ON entries(chat_jid) WHERE kind IN ('compaction', 'branch_summary');
 CREATE INDEX messages_untold ON messages(chat_jid, thread_id, seq) WHERE untold = 1;
 
 ALTER TABLE chats ADD COLUMN erased INTEGER NOT NULL DEFAULT 0 /* how many of its messages were erased */;
@@ -363,5 +364,9 @@ CREATE TABLE erasures (
   summaries INTEGER NOT NULL,
   scrubbed INTEGER NOT NULL DEFAULT 0 /* 1: the file has been rewritten since */
 ) STRICT;
+`,
+  `
+ALTER TABLE calls ADD COLUMN expired INTEGER NOT NULL DEFAULT 0 /* 1: its request is kept no longer */;
+CREATE INDEX calls_kept ON calls(started_at) WHERE expired = 0;
 `,
 ];

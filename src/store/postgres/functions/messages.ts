@@ -91,6 +91,13 @@ BEGIN
       INSERT INTO search_stale (chat, bucket)
         SELECT number, (m.seq - 1) / 64 FROM chats WHERE jid = m.chat_jid AND indexed_seq >= m.seq
         ON CONFLICT DO NOTHING;
+      /* A summary that may say what is deleted is not read any more: what it covered is, without that. */
+      IF f->>'content' IS NULL AND m.message_type NOT IN ('host', 'system') THEN
+        UPDATE entries SET data = json_build_object('erased', f->>'at')::text
+          WHERE chat_jid = m.chat_jid AND kind IN ('compaction', 'branch_summary')
+            AND (m.message_type <> 'user' OR thread_id = m.thread_id)
+            AND (data::json #>> '{covers,seq}')::bigint >= m.seq;
+      END IF;
     WHEN 'edit_told' THEN
       UPDATE messages SET untold = 0
         WHERE chat_jid || '' = m.chat_jid AND id = m.id AND revision = (f->>'revision')::bigint;
