@@ -90,7 +90,7 @@ test("the same input gives the same output, and is left as it was", () => {
   expect(input).toEqual(copy);
 });
 
-test("a window of 200 messages is assembled in an instant", () => {
+test("a path of 200 messages is assembled whole; how long that takes is printed", () => {
   const chat = scene();
   for (let turn = 0; turn < 100; turn++) {
     chat.person(`slack:U${turn % 5}`, "Olivia", `Hello [x] there\nand more: ${"lorem ipsum ".repeat(15)}`);
