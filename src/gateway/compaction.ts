@@ -6,6 +6,7 @@ import { iso } from "./clock.js";
 import type { Hall } from "./hall.js";
 import { expectCommitted } from "./lease.js";
 import { type Summarised, type SummaryPlace, summarise } from "./summarise.js";
+import { DELETED_MEANWHILE, lastTold, unlessDeleted } from "./told.js";
 import type { Window } from "./window.js";
 
 /** The thread that is compacted, and how the entry is written: with the turn's lease, or with the work that asked. */
@@ -31,7 +32,8 @@ export type CompactionAsk = {
 
 export type Compacted = { usage: Usage | null } & (
   | { ok: true; entry: Entry; covered: number }
-  | { ok: false; why: string }
+  /** `again`: what is there now could be summarised. */
+  | { ok: false; why: string; again?: true }
 );
 
 /**
@@ -86,7 +88,10 @@ async function writeCompaction(
       at,
     };
     const still = { type: "head", chat_jid: chat.jid, thread_id: threadId, entry_id: parent } as const;
-    const result = await place.write([{ type: "entry", entry }, moved], [still]);
+    const result = await unlessDeleted(hall, chat.jid, cut.covered, (unchanged) =>
+      place.write([{ type: "entry", entry }, moved], [still, ...unchanged]),
+    );
+    if (result === "deleted") return { ok: false, why: DELETED_MEANWHILE, again: true, usage };
     const overtaken = result.status === "conflict" && result.expectation?.type === "head";
     if (!overtaken) {
       expectCommitted(result);
@@ -119,6 +124,8 @@ function compactionData({ firstKept, covered, splitsTurn }: Cut, made: Extract<S
       first: own[0]?.id ?? null,
       last: own.at(-1)?.id ?? null,
       messages: countMessages(own),
+      /** No summary may be read any more that tells of a message which is deleted: up to here, it may. */
+      seq: lastTold(covered),
       previous,
     },
     standing: standingIn(covered),

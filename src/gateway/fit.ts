@@ -62,7 +62,12 @@ export async function fitRequest(hall: Hall, state: TurnState, fitting: Fitting)
             window: fitted.window,
             ...roomIn(window, fitted.window.path, filled, round),
           })
-        : ({ ok: false, why: "summaries of it did not make enough room", usage: null } as const);
+        : ({
+            ok: false,
+            why: "summaries of it did not make enough room",
+            again: false,
+            usage: null,
+          } as const);
     if (made.usage) usage.push(made.usage);
     if (made.ok) {
       state.head = made.entry.id;
@@ -70,6 +75,7 @@ export async function fitRequest(hall: Hall, state: TurnState, fitting: Fitting)
       continue;
     }
     hall.log("warn", "compaction.failed", { chat: state.chat.jid, turn: state.turn.id, why: made.why });
+    if (made.again) continue;
     if (fitsAnyway || fitting.signal.aborted) return { ok: true, fitted, usage, failed: true };
     return { ok: false, why: tooLong(model, made.why), usage };
   }

@@ -12,6 +12,7 @@ import { expectCommitted, isOvertaken, leaseOf } from "./lease.js";
 import { modelsOf } from "./models.js";
 import { cutCalls } from "./resume.js";
 import { type SummaryPlace, summarise } from "./summarise.js";
+import { DELETED_MEANWHILE, lastTold, unlessDeleted } from "./told.js";
 import { goOnFrom, headFact } from "./treeMoves.js";
 import { threadOf } from "./turnLane.js";
 import type { TreePiece } from "./waiting.js";
@@ -156,30 +157,35 @@ async function forkThread(
     correction,
   });
   if (!made.ok) return made.why;
-  return openBranch(hall, lane, head, {
-    id: hall.clock.newId(),
-    chat_jid: chat.jid,
-    thread_id: lane.threadId,
-    parent: from,
-    kind: "branch_summary",
-    message_id: null,
-    turn_id: null,
-    at: iso(hall.clock.now()),
-    data: {
-      summary: made.summary,
-      left: head,
-      covers: { first: left[0]?.id ?? null, last: left.at(-1)?.id ?? null },
-      calls: made.callIds,
-      asked: lane.workId,
+  return openBranch(
+    hall,
+    lane,
+    { head, told: left },
+    {
+      id: hall.clock.newId(),
+      chat_jid: chat.jid,
+      thread_id: lane.threadId,
+      parent: from,
+      kind: "branch_summary",
+      message_id: null,
+      turn_id: null,
+      at: iso(hall.clock.now()),
+      data: {
+        summary: made.summary,
+        left: head,
+        covers: { first: left[0]?.id ?? null, last: left.at(-1)?.id ?? null, seq: lastTold(left) },
+        calls: made.callIds,
+        asked: lane.workId,
+      },
     },
-  });
+  );
 }
 
 /** Moves the head behind an entry that opens a branch, unless it moved meanwhile. Null when it did so; else why not. */
 async function openBranch(
   hall: Hall,
   lane: TreeLane,
-  head: string | null,
+  { head, told }: { head: string | null; told: readonly PathEntry[] },
   entry: Entry & { parent: string },
 ): Promise<string | null> {
   const { chat } = lane.place;
@@ -188,7 +194,10 @@ async function openBranch(
     if ((await lane.head()) !== head) return "the conversation went on from elsewhere meanwhile";
     const move = await goOnFrom(hall, branch, entry.parent, "fork");
     const behind = headFact(hall, chat.jid, lane.threadId, entry.id, "branch_summary");
-    const result = await lane.settle([...move.facts, { type: "entry", entry }, behind], move.expect);
+    const result = await unlessDeleted(hall, chat.jid, told, (unchanged) =>
+      lane.settle([...move.facts, { type: "entry", entry }, behind], [...move.expect, ...unchanged]),
+    );
+    if (result === "deleted") return DELETED_MEANWHILE;
     if (isOvertaken(result, tries)) continue;
     expectCommitted(result);
     return null;
