@@ -9,6 +9,7 @@ import { once } from "./contract/once.js";
 import { outcomes } from "./contract/outcomes.js";
 import { people } from "./contract/people.js";
 import type { Check } from "./contract/sample.js";
+import { retention } from "./contract/retention.js";
 import { search } from "./contract/search.js";
 import { spending } from "./contract/spending.js";
 import { closing } from "./contract/closing.js";
@@ -29,6 +30,7 @@ const ROOMS: [string, Check[]][] = [
   ["spending", spending],
   ["search", search],
   ["erasure", erasure],
+  ["retention", retention],
   ["closing", closing],
 ];
 

@@ -46,6 +46,7 @@ export function eventsOf(fact: Fact, at: string, delivery: DeliveryOf | null): N
       return [event("chat", fact.jid, fact.at, {})];
     // What the store finds is what it tells of.
     case "senders_erased":
+    case "receipts_expired":
     case "edit_told":
     case "attachment":
     case "work":

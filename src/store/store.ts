@@ -146,6 +146,11 @@ export type Fact =
   /** The results of the batch are rows by now; what `tool_done` kept of it is not needed any more. */
   | { type: "tools_written"; call_id: string }
   /**
+   * The requests of these calls are kept no longer; what they used and cost is. Blocks that other requests have stay.
+   * Calls that still run, or that are another chat's, are passed over.
+   */
+  | { type: "receipts_expired"; chat_jid: string; call_ids: string[]; at: string; reason: string }
+  /**
    * Nothing of what these senders said, are called or attached is left, and nobody who read it before can write it down
    * after: whoever holds a turn lane of a chat they spoke in loses it. Of each message a tombstone stays.
    */
@@ -434,8 +439,12 @@ export type StoreReads = {
     from: string;
     to: string;
   }): Promise<{ account: string; day: string; spending: Spending }[]>;
-  /** The blocks of a request in order, with their bytes. */
+  /** The blocks of a request in order, with their bytes. Null when it is kept no longer, or never was. */
   request(call_id: string): Promise<StoredRequest | null>;
+  /** Calls whose request is kept, and that have ended, started before a moment (ISO-8601): the oldest first. */
+  keptReceipts(query: { before: string; limit: number }): Promise<{ id: string; chat_jid: string }[]>;
+  /** How many requests are kept, and in how many bytes of blocks: those of a page, which goes on after `next`. */
+  receiptTotals(after: string | null): Promise<{ calls: number; bytes: number; next: string | null }>;
 
   work(kind: WorkKind, lane: string, limit: number): Promise<Work[]>;
   delivery(id: string): Promise<Delivery | null>;

@@ -246,7 +246,8 @@ export const calls: Check[] = [
   },
 ];
 
-function started(
+/** A call that is about to be made. */
+export function started(
   id: string,
   request: Partial<RequestList>,
   more: Parameters<typeof call>[1] = {},
@@ -258,7 +259,7 @@ function started(
   };
 }
 
-async function bodyOf(store: Store, call_id: string): Promise<string> {
+export async function bodyOf(store: Store, call_id: string): Promise<string> {
   const blocks = (await store.read.request(call_id))?.blocks ?? [];
   return blocks.map(({ bytes }) => (bytes ? text(bytes) : "(gone)")).join("|");
 }

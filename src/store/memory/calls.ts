@@ -74,7 +74,7 @@ function listOf(state: State, call_id: string, count: number): RequestBlock[] {
 
 export function requestOf(state: State, call_id: string): StoredRequest | null {
   const record = state.calls.get(call_id);
-  if (!record) return null;
+  if (!record || record.call.expired) return null;
   const stored = state.rooms.get(record.call.chat_jid)?.blocks;
   const blocks = listOf(state, call_id, record.block_count).map((block) => ({
     ...structuredClone(block),
@@ -102,7 +102,9 @@ export function endCall(
   leftovers: readonly Leftover[],
 ): Refusal | null {
   const record = state.calls.get(call.id);
-  if (record?.call.chat_jid !== call.chat_jid) return conflict(`there is no call ${call.id}`);
+  if (record?.call.chat_jid !== call.chat_jid || record.call.expired) {
+    return conflict(`there is no call ${call.id}`);
+  }
   const byPart = new Map(leftovers.map((leftover) => [leftover.part, plain(leftover)]));
   const sorted = [...byPart.values()].sort((a, b) => a.part - b.part);
   // Whoever ends it may not know that words of its request were erased meanwhile.

@@ -154,6 +154,19 @@ export function readsOn(state: State): StoreReads {
       [...(state.calls.get(call_id)?.toolsDone ?? [])]
         .sort(([a], [b]) => a - b)
         .map(([index, result]) => ({ index, result: structuredClone(result) })),
+    keptReceipts: async ({ before, limit }) =>
+      [...state.calls.values()]
+        .filter(({ call }) => !call.expired && call.status !== "running" && call.started_at < before)
+        .sort((a, b) => compare(a.call.started_at, b.call.started_at))
+        .slice(0, limit)
+        .map(({ call: { id, chat_jid } }) => ({ id, chat_jid })),
+    receiptTotals: async () => ({
+      calls: [...state.calls.values()].filter(({ call }) => !call.expired).length,
+      bytes: [...state.rooms.values()]
+        .flatMap(({ blocks }) => [...blocks.values()])
+        .reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0),
+      next: null,
+    }),
     spent: async ({ accounts, from: first, to }) =>
       [...state.spent]
         .filter(([account]) =>

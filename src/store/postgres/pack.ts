@@ -177,6 +177,7 @@ function packFact(fact: Fact, keep: (bytes: Uint8Array | null) => Packed): Packe
       return { ...fact.token, scopes: JSON.stringify(fact.token.scopes), type };
     case "login_code":
       return { ...fact.code, type, now: fact.now };
+    case "receipts_expired":
     case "outcome":
     case "revision":
     case "edit_told":
@@ -233,6 +234,7 @@ function lockFor(fact: Fact, locks: Locks): void {
     case "call_started":
       locks.chats.add(fact.call.chat_jid);
       return;
+    case "receipts_expired":
     case "outcome":
     case "revision":
     case "edit_told":

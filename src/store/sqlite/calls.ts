@@ -147,12 +147,9 @@ export function endCall(
   const { redacted } = prepare("SELECT envelope ->> '$.redacted' AS redacted FROM calls WHERE id = ?").get(
     call.id,
   ) ?? { redacted: 0 };
-  const { changes } = prepare("UPDATE calls SET status = ?, envelope = ? WHERE id = ? AND chat_jid = ?").run(
-    call.status,
-    JSON.stringify(redacted === 1 ? redactedCall(call) : call),
-    call.id,
-    call.chat_jid,
-  );
+  const { changes } = prepare(
+    "UPDATE calls SET status = ?, envelope = ? WHERE id = ? AND chat_jid = ? AND expired = 0",
+  ).run(call.status, JSON.stringify(redacted === 1 ? redactedCall(call) : call), call.id, call.chat_jid);
   if (changes === 0) return conflict(`there is no call ${call.id}`);
   prepare("DELETE FROM call_parts WHERE call_id = ?").run(call.id);
   for (const { part, data } of leftovers) {

@@ -88,7 +88,7 @@ BEGIN
       UPDATE calls SET status = f->>'status', envelope =
           CASE WHEN (envelope::json->>'redacted')::boolean THEN longhand_redacted(f->>'envelope')
             ELSE f->>'envelope' END
-        WHERE id = f->>'id' AND chat_jid = f->>'chat_jid';
+        WHERE id = f->>'id' AND chat_jid = f->>'chat_jid' AND expired = 0;
       IF NOT FOUND THEN PERFORM longhand_conflict(format('there is no call %s', f->>'id')); END IF;
       DELETE FROM call_parts WHERE call_id = f->>'id';
       INSERT INTO call_parts (call_id, part, leftover)

@@ -97,6 +97,7 @@ BEGIN
       WHEN 'call_started' THEN PERFORM longhand_call_started(fact, bytes);
       WHEN 'call_partial', 'call_ended', 'tool_done', 'tools_written', 'spent' THEN PERFORM longhand_call(fact);
       WHEN 'senders_erased' THEN PERFORM longhand_erase(fact);
+      WHEN 'receipts_expired' THEN PERFORM longhand_receipts_expired(fact);
       ELSE PERFORM longhand_settings(fact);
     END CASE;
   END LOOP;

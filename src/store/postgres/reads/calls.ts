@@ -7,7 +7,16 @@ import { first } from "./first.js";
 
 type CallReads = Pick<
   StoreReads,
-  "call" | "calls" | "lastCall" | "lastCallOfTurn" | "callParts" | "partial" | "toolsDone" | "request"
+  | "call"
+  | "calls"
+  | "lastCall"
+  | "lastCallOfTurn"
+  | "callParts"
+  | "partial"
+  | "toolsDone"
+  | "request"
+  | "keptReceipts"
+  | "receiptTotals"
 >;
 
 export function callReads(query: Query): CallReads {
@@ -80,8 +89,29 @@ export function callReads(query: Query): CallReads {
       return rows.map((row) => ({ index: number(row.position), result: JSON.parse(text(row.result)) }));
     },
 
+    keptReceipts: async ({ before, limit }) => {
+      const rows = await query(
+        `SELECT id, chat_jid FROM calls WHERE expired = 0 AND started_at < $1 AND status <> 'running'
+         ORDER BY started_at, n LIMIT $2`,
+        before,
+        limit,
+      );
+      return rows.map((row) => ({ id: text(row.id), chat_jid: text(row.chat_jid) }));
+    },
+
+    receiptTotals: async () => {
+      const [row] = await query(
+        `SELECT (SELECT count(*) FROM calls WHERE expired = 0) AS calls,
+           (SELECT coalesce(sum(octet_length(bytes)), 0)::bigint FROM blocks) AS bytes`,
+      );
+      return { calls: Number(row?.calls ?? 0), bytes: Number(row?.bytes ?? 0), next: null };
+    },
+
     request: async (call_id) => {
-      const [row] = await query("SELECT left_out, breaks, block_count FROM calls WHERE id = $1", call_id);
+      const [row] = await query(
+        "SELECT left_out, breaks, block_count FROM calls WHERE id = $1 AND expired = 0",
+        call_id,
+      );
       if (!row) return null;
       const blocks = await query(
         `SELECT b.block_id, b.kind, b.size, b.sources, stored.bytes FROM longhand_links($1, $2) AS link
@@ -92,6 +122,8 @@ export function callReads(query: Query): CallReads {
         call_id,
         number(row.block_count),
       );
+      // It may have expired in between.
+      if (blocks.length !== number(row.block_count)) return null;
       return {
         blocks: blocks.map(blockOf),
         left_out: JSON.parse(text(row.left_out)),

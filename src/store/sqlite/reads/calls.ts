@@ -7,8 +7,19 @@ import { blockOf } from "../../rows/values.js";
 
 type CallReads = Pick<
   StoreReads,
-  "call" | "calls" | "lastCall" | "lastCallOfTurn" | "callParts" | "partial" | "toolsDone" | "request"
+  | "call"
+  | "calls"
+  | "lastCall"
+  | "lastCallOfTurn"
+  | "callParts"
+  | "partial"
+  | "toolsDone"
+  | "request"
+  | "keptReceipts"
+  | "receiptTotals"
 >;
+
+const BLOCKS_A_PAGE = 2000;
 
 export function callReads(prepare: Prepare): CallReads {
   const one = (id: string) => prepare("SELECT * FROM calls WHERE id = ?").get(id);
@@ -80,9 +91,32 @@ export function callReads(prepare: Prepare): CallReads {
         .all(call_id)
         .map((row) => ({ index: number(row.position), result: JSON.parse(text(row.result)) })),
 
+    keptReceipts: async ({ before, limit }) =>
+      prepare(
+        `SELECT id, chat_jid FROM calls INDEXED BY calls_kept
+         WHERE expired = 0 AND started_at < ? AND status <> 'running' ORDER BY started_at, n LIMIT ?`,
+      )
+        .all(before, limit)
+        .map((row) => ({ id: text(row.id), chat_jid: text(row.chat_jid) })),
+
+    receiptTotals: async (after) => {
+      // A page at a time: nobody else reads here meanwhile.
+      const page = prepare(
+        `SELECT count(*) AS count, max(place) AS last, total(size) AS bytes FROM (
+           SELECT rowid AS place, length(bytes) AS size FROM blocks WHERE rowid > ? ORDER BY rowid LIMIT ?)`,
+      ).get(Number(after ?? 0), BLOCKS_A_PAGE);
+      const counted =
+        after === null ? prepare("SELECT count(*) AS count FROM calls WHERE expired = 0").get() : null;
+      return {
+        calls: counted ? number(counted.count) : 0,
+        bytes: Number(page?.bytes ?? 0),
+        next: page && number(page.count) === BLOCKS_A_PAGE ? String(page.last) : null,
+      };
+    },
+
     request: async (call_id) => {
       const row = one(call_id);
-      if (!row) return null;
+      if (!row || row.expired === 1) return null;
       return {
         blocks: blocksOf(prepare, call_id, number(row.block_count)),
         left_out: JSON.parse(text(row.left_out)),
