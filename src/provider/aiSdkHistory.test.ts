@@ -4,7 +4,8 @@ import { UserMessage } from "../message/index.js";
 import { type AiSdkRuleSwitches, brokenRules } from "../testing/aiSdkRules.js";
 import { histories } from "../testing/histories.js";
 import { blockProblems, growing, hasOwnAnswer, lostWords, WAYS_LEFT_OUT } from "../testing/historyChecks.js";
-import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
+import type { AiSdkLanguageModel } from "./aiSdkBridge.js";
+import { type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
 import { encode, encodeMemory } from "./call.js";
 import type { Model, ModelRequest } from "./codec.js";
 

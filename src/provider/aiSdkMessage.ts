@@ -1,5 +1,5 @@
 import { HANDOFF_LABEL, type Native, type Origin } from "../message/index.js";
-import type { AiSdkBridge } from "./aiSdkModel.js";
+import type { AiSdkBridge } from "./aiSdkBridge.js";
 import type { Model } from "./codec.js";
 import { type CallPart, type Fitted, type FittedResult, isBlank, type TextPart } from "./fitted.js";
 import { geminiToolName } from "./geminiToolName.js";

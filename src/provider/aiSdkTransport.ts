@@ -1,5 +1,5 @@
+import type { AiSdkCallOptions } from "./aiSdkBridge.js";
 import { describeError } from "./aiSdkFailure.js";
-import type { AiSdkCallOptions } from "./aiSdkModel.js";
 import type { Fetch, Model, Network } from "./codec.js";
 import { isRecord, parseJson } from "./json.js";
 

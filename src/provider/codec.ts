@@ -7,8 +7,8 @@ import type {
   Source,
   SystemPart,
 } from "../message/index.js";
+import type { AiSdkBridge } from "./aiSdkBridge.js";
 import type { EncodeMemory } from "./spelling.js";
-import type { AiSdkBridge } from "./aiSdkModel.js";
 import type { SseReader } from "./sse.js";
 
 /** A tool as a model is told about it. */

@@ -1,9 +1,5 @@
-export {
-  type AiSdkLanguageModel,
-  type AiSdkModelOptions,
-  type AiSdkProviderOptions,
-  aiSdkModel,
-} from "./aiSdkModel.js";
+export type { AiSdkLanguageModel, AiSdkProviderOptions } from "./aiSdkBridge.js";
+export { type AiSdkModelOptions, aiSdkModel } from "./aiSdkModel.js";
 export { type Catalogue, type CatalogueOptions, type ChosenModel, catalogue } from "./catalogue.js";
 export {
   type CallOptions,
