@@ -41,7 +41,7 @@ export async function doTreeWork(
   const summarisers = summarisersOf(models, models.model);
   const [first] = summarisers;
   if (!first)
-    return lane.refuse("an agent outside this process writes no summaries, and there is no fallback model");
+    return lane.refuse("an agent outside this process writes no summaries: set the chat's fallback_model");
   const free = await hall.slots.enter(slotOf(first), chat.jid, signal);
   try {
     const why =
