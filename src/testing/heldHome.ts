@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect } from "vitest";
 import { model } from "../provider/index.js";
 import { openMemory } from "../store/memory.js";
-import { type HeldModel, startHeldModel } from "../testing/heldModel.js";
-import { Talk } from "../testing/talk.js";
+import { type HeldModel, startHeldModel } from "./heldModel.js";
+import { Talk } from "./talk.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../gateway/gateway.js";
 
 /** The model of the test that runs now. */
