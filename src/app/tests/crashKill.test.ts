@@ -49,7 +49,8 @@ afterAll(async () => {
   listening.close();
   await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
-});
+  // After a long run there are a thousand databases to put to rest.
+}, 300_000);
 
 type Place = { sqlite: string } | { postgres: string };
 type Ended = { signal: string | null; code: number | null; printed: string };
