@@ -29,17 +29,20 @@ export function takeMessages({ rows, edits = [], previous, labels, chat, botIds 
   /** Of the edits, by row id. */
   frozenEdits: Map<string, Frozen>;
   newLabels: Label[];
+  /** Every name that somebody is called by here, the new ones too. */
+  usedLabels: Label[];
 } {
   const book = labelBook(labels);
   const names = [chat.assistant_name, ...chat.aliases];
   const reserved = reservedNames(names);
   const frozen = new Map<string, Frozen>();
   const newLabels: Label[] = [];
+  const used = new Map<string, Label>();
   let before = previous.at;
 
   const frozenEdits = new Map(edits.map((row) => [row.id, freezeEdit(row)]));
   for (const row of rows) frozen.set(row.id, freeze(row));
-  return { frozen, frozenEdits, newLabels };
+  return { frozen, frozenEdits, newLabels, usedLabels: [...used.values()] };
 
   /** An edit is told without the time and without what is attached: both are said where the message stands. */
   function freezeEdit(row: MessageRow): Frozen {
@@ -61,6 +64,7 @@ export function takeMessages({ rows, edits = [], previous, labels, chat, botIds 
     if (senderKind(row) !== "person" || !mayRead(chat.read, row.sender)) return null;
     const { isNew, ...label } = book.labelFor(row.sender, displayNameOf(row), reserved);
     if (isNew) newLabels.push(label);
+    used.set(label.folded, label);
     return {
       label: label.label,
       trigger_end: triggerEnd(displayContent(row), { names, entities: entitiesOf(row), botIds }),

@@ -53,7 +53,7 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
     place.spokenAt !== undefined ? place.spokenAt : lastSpokenAt(hall, chat.jid, place.head),
     untoldEdits(hall, chat, threadId, place.path ?? place.head),
   ]);
-  const { frozen, frozenEdits, newLabels } = takeMessages({
+  const { frozen, frozenEdits, newLabels, usedLabels } = takeMessages({
     rows,
     edits: edited.told,
     previous: { at: spokenAt },
@@ -61,7 +61,9 @@ export async function take(hall: Hall, place: TakingPlace, rows: readonly Messag
     chat,
     botIds: [chat.bot_id],
   });
-  const facts: Fact[] = newLabels.map((label) => ({ type: "label", chat_jid: chat.jid, ...label }));
+  // Names that were read a while ago may be nobody's by now: those that are used are given out again, or refused.
+  const given = place.labels ? usedLabels : newLabels;
+  const facts: Fact[] = given.map((label) => ({ type: "label", chat_jid: chat.jid, ...label }));
   const at = iso(hall.clock.now());
   let head = place.head;
   const entries: PathEntry[] = [];
