@@ -64,8 +64,9 @@ import {
 } from "./people.js";
 import { type PreviewResult, previewContext } from "./preview.js";
 import { receive } from "./reception.js";
-import { callOf, requestBytes } from "./receipts.js";
+import { callOf, keptReceipt, requestBytes } from "./receipts.js";
 import { type ReplayResult, replayCall } from "./replay.js";
+import { type ReceiptRetention, Retention } from "./retention.js";
 import { newRow } from "./rows.js";
 import {
   compactChat,
@@ -105,6 +106,8 @@ export type GatewayOptions = MediaOptions &
     limits?: Partial<GatewayLimits>;
     /** What the whole server may spend on a day (UTC), in US dollars and in tokens. */
     budget?: Partial<Hall["budget"]>;
+    /** How long the requests of calls are kept, and how much of them; all of them, for ever, unless told. */
+    receipts?: Partial<ReceiptRetention>;
     /** Runs `!commands` of senders a chat names in `shell_allow`. Without it there are none. */
     shell?: Shell;
     /**
@@ -173,6 +176,7 @@ export class Gateway {
   private readonly hall: Hall;
   private readonly turns: Turns;
   private readonly outbox: Outbox;
+  private readonly retention: Retention;
   private forgetting: () => void = () => {};
   private readonly closing = new AbortController();
   private readonly replaying = new Set<Promise<unknown>>();
@@ -212,6 +216,7 @@ export class Gateway {
     this.events = new EventHub(this.hall);
     this.turns = new Turns(this.hall);
     this.outbox = new Outbox(this.hall);
+    this.retention = new Retention(this.hall, { days: null, bytes: null, ...options.receipts });
   }
 
   /** Begin: the first chat is there, unfinished work is taken up, channels receive. */
@@ -221,6 +226,7 @@ export class Gateway {
     this.forgetting = this.hall.store.subscribe(({ settings }) => settings && this.hall.chats.forget());
     this.turns.start();
     this.outbox.start();
+    this.retention.start();
     const gate: Gate = { receive: (message) => receive(this.hall, message) };
     await Promise.all([...this.hall.channels.values()].map((channel) => channel.start(gate)));
   }
@@ -232,6 +238,7 @@ export class Gateway {
     await Promise.all([
       this.turns.stop(graceMs),
       this.outbox.stop(graceMs),
+      this.retention.stop(),
       Promise.allSettled(this.replaying),
     ]);
     await this.giveBack();
@@ -408,11 +415,16 @@ export class Gateway {
     return callOf(envelope, await this.read.request(envelope.id));
   }
 
-  /** The exact bytes of a call's request. `erased` when some of them are gone for good. */
-  async request(id: string): Promise<Uint8Array | "erased" | null> {
-    const stored = await this.read.request(id);
-    if (!stored) return null;
-    return (await this.read.call(id))?.redacted ? "erased" : (requestBytes(stored) ?? "erased");
+  /** The exact bytes of a call's request. `erased` or `expired` when they are gone for good. */
+  async request(id: string): Promise<Uint8Array | "erased" | "expired" | null> {
+    const kept = await keptReceipt(this.hall, id);
+    if (!kept.ok) return kept.kind === "gone" ? "expired" : null;
+    return kept.call.redacted ? "erased" : (requestBytes(kept.request) ?? "erased");
+  }
+
+  /** Lets go of what the operator does not want kept any longer, now. It happens by itself, too. */
+  sweep(): Promise<void> {
+    return this.retention.sweep();
   }
 
   /** Two calls, block by block: where they part, what changed, why, and what that cost in cache. */

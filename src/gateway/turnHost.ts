@@ -19,7 +19,7 @@ import {
   type ToolResultContent,
   Usage,
 } from "../message/index.js";
-import type { CommitResult, Expectation, Fact, NewMessage, Store } from "../store/store.js";
+import type { CommitResult, Expectation, Fact, NewMessage, RequestBlock, Store } from "../store/store.js";
 import { isPrepared } from "./attachments.js";
 import { deliveriesOf, platformThread } from "./broadcast.js";
 import { slotOf } from "./callSlots.js";
@@ -141,7 +141,7 @@ export class TurnHost implements AgentHost {
       about: { head: state.head },
     });
     const { reservation, facts, expect } = reserve(hall, payment, call.encoded);
-    const result = await this.commit([fact, ...facts], expect);
+    const result = await this.commitReceipt({ fact, blocks, facts, expect });
     if (result.status === "conflict" && result.expectation?.type === "budget") {
       return { ok: false, why: refusalOf(hall, payment, result.expectation.account) };
     }
@@ -154,6 +154,22 @@ export class TurnHost implements AgentHost {
     hall.live.begin(state.chat.jid, state.turn.id, callId);
     this.partials.begin(callId);
     return { ok: true, id: callId };
+  }
+
+  /** The request it extends may have expired since it was read: then the receipt stands alone. */
+  private async commitReceipt(receipt: {
+    fact: ReturnType<typeof receiptFact>;
+    blocks: RequestBlock[];
+    facts: Fact[];
+    expect: Expectation[];
+  }): Promise<CommitResult> {
+    const { fact, blocks, facts, expect } = receipt;
+    const result = await this.commit([fact, ...facts], expect);
+    const { base } = fact.request;
+    if (result.status !== "conflict" || result.expectation !== null || base === null) return result;
+    if (await this.hall.store.read.request(base.call_id)) return result;
+    const alone = { ...fact, request: { ...fact.request, base: null, blocks } };
+    return this.commit([alone, ...facts], expect);
   }
 
   delta(call: PreparedCall, delta: ModelDelta): void {

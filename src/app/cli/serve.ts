@@ -59,6 +59,7 @@ export async function serve({ env, settings, token, store, holder, where }: Serv
     shell: shellFrom(env),
     transcriber: transcriberFrom(env),
     budget: settings.budget,
+    receipts: settings.receipts,
     log,
     holder,
   });

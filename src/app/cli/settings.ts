@@ -15,6 +15,8 @@ export type Settings = {
   aliases: string[];
   /** What the whole server may spend on a day (UTC). */
   budget: { usd: number | null; tokens: number | null };
+  /** How long the requests of calls are kept, and how much of them. */
+  receipts: { days: number | null; bytes: number | null };
 };
 
 /** A setting that cannot be right, with what would be. */
@@ -42,6 +44,7 @@ export function readSettings(env: Env): Settings {
       usd: amount(env, "LONGHAND_BUDGET_USD"),
       tokens: amount(env, "LONGHAND_BUDGET_TOKENS"),
     },
+    receipts: { days: daysOf(env, "LONGHAND_RECEIPT_DAYS"), bytes: bytesOf(env, "LONGHAND_RECEIPT_BYTES") },
   };
 }
 
@@ -50,6 +53,24 @@ function amount(env: Env, name: string): number | null {
   if (!given) return null;
   if (/^\d+(\.\d+)?$/.test(given)) return Number(given);
   throw new SettingError(`${name} is "${given}": set it to a number, the most that is spent on a day.`);
+}
+
+function daysOf(env: Env, name: string): number | null {
+  const given = env[name]?.trim();
+  if (!given) return null;
+  if (/^\d+(\.\d+)?$/.test(given) && Number(given) > 0) return Number(given);
+  throw new SettingError(`${name} is "${given}": set it to a number of days, such as 90, or leave it out.`);
+}
+
+const UNITS: Readonly<Record<string, number>> = { "": 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+
+function bytesOf(env: Env, name: string): number | null {
+  const given = env[name]?.trim();
+  if (!given) return null;
+  const [, count = "", unit = ""] = /^(\d+(?:\.\d+)?)\s*(|kb|mb|gb|tb)$/i.exec(given) ?? [];
+  const bytes = Number(count) * (UNITS[unit.toLowerCase()] ?? 0);
+  if (bytes > 0) return Math.round(bytes);
+  throw new SettingError(`${name} is "${given}": set it to a size such as 500MB or 20GB, or leave it out.`);
 }
 
 /** Read `.env` into the environment; what is set already stays. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Call, CallDiff, CallEnvelope, Replay, wellFormed } from "../../../message/index.js";
-import type { ReceiptGone } from "../../../gateway/index.js";
+import { expiryOf, type Gateway, type ReceiptGone } from "../../../gateway/index.js";
 import { limit, listOf, page } from "../paging.js";
 import { invalid, Problem, parsed, sentence, unknown } from "../problem.js";
 import { ok, type Route, route } from "../route.js";
@@ -51,6 +51,7 @@ export const callRoutes: Route[] = [
       const bytes = await gateway.request(params.id ?? "");
       if (bytes === null) throw unknown("call");
       if (bytes === "erased") throw new Problem(410, "Some of what this call sent has been erased.");
+      if (bytes === "expired") throw await expiredProblem(gateway, params.id ?? "");
       return { status: 200, bytes, headers: { "content-type": "application/json" } };
     },
   }),
@@ -84,6 +85,11 @@ export const callRoutes: Route[] = [
     },
   }),
 ];
+
+async function expiredProblem(gateway: Gateway, id: string): Promise<Problem> {
+  const call = await gateway.read.call(id);
+  return new Problem(410, sentence((call && expiryOf(call)) ?? "the request is kept no longer"));
+}
 
 /** A receipt that is not there, or not any more. */
 function gone({ kind, why }: ReceiptGone): Problem {
