@@ -118,3 +118,24 @@ export function tooPale(): string[] {
   }
   return found;
 }
+
+/** Runs in the page: every control and landmark that a screen reader could not tell by a name, and every id used twice. */
+export function nameless(): string[] {
+  const isShown = (element: Element): boolean =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]");
+  const labelled = (element: Element): string => {
+    const ids = (element.getAttribute("aria-labelledby") ?? "").split(" ");
+    const named = ids.map((id) => document.getElementById(id)?.textContent ?? "").join("");
+    const labels = "labels" in element && element.labels instanceof NodeList ? [...element.labels] : [];
+    const text = labels.map((label) => label.textContent ?? "").join("");
+    return `${element.getAttribute("aria-label") ?? ""}${named}${text}`.trim();
+  };
+  const controls = "button, a, input, select, textarea, summary, dialog, nav, aside, section, [role=log]";
+  const found = [...document.querySelectorAll(`#book :is(${controls})`)].filter((element) => {
+    const speaks = element.matches("button, a, summary") && (element.textContent ?? "").trim() !== "";
+    return isShown(element) && !speaks && labelled(element) === "";
+  });
+  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+  const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
+  return [...found.map((element) => element.outerHTML.slice(0, 120)), ...twice.map((id) => `twice: #${id}`)];
+}

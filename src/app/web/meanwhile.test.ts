@@ -165,15 +165,17 @@ describe.skipIf(CHROMIUM === null)(`the page while the assistant is at work${SKI
     await page.locator("[data-hand=meta]").nth(1).waitFor();
     await answers(page).first().hover();
     await answers(page).first().getByRole("button", { name: "fork" }).click();
-    await notes(page).getByText("goes on from there").waitFor();
-    expect(await page.locator(".reply").textContent()).toMatch(/^↩ Longhand: “Hello/);
+    expect(await page.locator(".quoted").textContent()).toMatch(/^Hello/);
+    await page.getByRole("button", { name: "Go on from here" }).click();
+    await page.locator("[data-reading=elsewhere]").first().waitFor();
     const next = await server.ask("GET", "/v1/chats/fork/context");
     expect(next.body.body).toContain("the old plan");
     expect(next.body.body).not.toContain("the wrong turn");
 
     await said(page, "the old plan").click();
     await page.keyboard.press("f");
-    await expect.poll(() => page.locator(".reply").nth(1).textContent()).toContain("the old plan");
+    await expect.poll(() => page.locator(".quoted").textContent()).toContain("the old plan");
+    await page.keyboard.press("Escape");
   });
 
   test("whatever got no answer says why on the message itself, and remarks say it on demand", async () => {

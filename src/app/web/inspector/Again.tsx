@@ -3,7 +3,7 @@ import type { Call, CallEnvelope, Replay } from "../../../message/index.js";
 import { costOf } from "../conversation/aside.js";
 import { Prose } from "../conversation/Prose.js";
 import { Thinking } from "../conversation/Folded.js";
-import { factsOf } from "../page/Models.js";
+import { factsOf } from "../modelFacts.js";
 import type { Page, State } from "../state.js";
 import { askAgain } from "./asking.js";
 

@@ -52,8 +52,8 @@ function inWords(kinds: readonly Seen["blocks"][number]["kind"][]): string {
     count("summary") > 0 ? counted(count("summary"), "summary", "summaries") : null,
     count("thread_context") > 0 ? counted(count("thread_context"), "thread context") : null,
     count("notice") > 0 ? counted(count("notice"), "notice") : null,
-    count("tools") > 0 ? counted(count("tools"), "tool") : null,
   ].filter((part) => part !== null);
   const last = parts.pop() ?? "";
-  return parts.length > 0 ? `${parts.join(", ")} and ${last}` : last;
+  const read = parts.length > 0 ? `${parts.join(", ")} and ${last}` : last;
+  return count("tools") > 0 ? `${read}, with ${counted(count("tools"), "tool")} at hand` : read;
 }

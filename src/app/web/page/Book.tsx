@@ -9,13 +9,9 @@ import { openChat } from "../reading.js";
 import { chatInAddress } from "../route.js";
 import type { State } from "../state.js";
 import { readTree } from "../tree/branching.js";
-import { Branches } from "./Branches.js";
 import { Chats } from "./Chats.js";
 import { Desk } from "./Desk.js";
-import { Fork } from "./Fork.js";
-import { Help } from "./Help.js";
-import { People } from "./People.js";
-import { Settings } from "./Settings.js";
+import { SheetsLater } from "./SheetsLater.js";
 import { Usage } from "./Usage.js";
 
 /** The open notebook: chats, the conversation, and what the model saw. */
@@ -58,8 +54,6 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
     document.title = chat ? `${chat.name} · Longhand` : "Longhand";
   }, [chat]);
 
-  const putAway = (): void => notebook.set({ sheet: null });
-
   return (
     <div class="book" data-view={state.view} data-inspecting={state.inspection !== null}>
       <Chats page={notebook} state={state} />
@@ -67,15 +61,7 @@ export function Book({ token, onRefused }: { token: string; onRefused: () => voi
       {state.leaf === "desk" && <Desk page={notebook} state={state} />}
       {state.leaf === "usage" && <Usage page={notebook} state={state} />}
       {state.inspection && <Inspector page={notebook} state={state} inspection={state.inspection} />}
-      {state.sheet === "help" && <Help onClose={putAway} />}
-      {state.sheet === "settings" && chat && (
-        <Settings page={notebook} chat={chat} models={state.models} onClose={putAway} />
-      )}
-      {state.sheet === "branches" && <Branches page={notebook} state={state} onClose={putAway} />}
-      {state.sheet === "people" && <People page={notebook} state={state} onClose={putAway} />}
-      {typeof state.sheet === "object" && state.sheet && (
-        <Fork page={notebook} row={state.sheet.fork} onClose={putAway} />
-      )}
+      <SheetsLater page={notebook} state={state} chat={chat} />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Chat } from "../../../message/index.js";
 import type { Model } from "../../client/index.js";
-import { roughly } from "../figures.js";
+import { factsOf } from "../modelFacts.js";
 import { explain, type Page, serverModel } from "../state.js";
 
 type Props = { page: Page; chat: Chat; models: readonly Model[] };
@@ -27,7 +27,7 @@ export function Models({ page, chat, models }: Props) {
         <legend class="hint">Prices are dollars for a million tokens, in and out.</legend>
         <Choice
           name={`the server's (${serverModel({ models: [...models] }) ?? "none"})`}
-          facts="whatever the server uses"
+          facts=""
           chosen={chat.model === null}
           onChoose={() => void choose(null)}
         />
@@ -93,25 +93,4 @@ function Choice({ name, facts, chosen, onChoose }: ChoiceProps) {
       </span>
     </label>
   );
-}
-
-/** Its window, its price and what it takes, as far as anybody said. */
-export function factsOf(model: Model): string {
-  const takes = (["images", "audio", "pdf", "tools", "thinking"] as const).filter((kind) => model[kind]);
-  const facts = [
-    model.window === null ? "window unknown" : `window ${roughly(model.window)}`,
-    priceOf(model.price),
-    takes.join(", "),
-  ];
-  return facts.filter(Boolean).join(" · ");
-}
-
-/** An unknown price is not nothing. */
-function priceOf(price: Model["price"]): string {
-  if (price === null) return "price unknown";
-  if (price.input === 0 && price.output === 0 && price.above.length === 0) return "free";
-  const above = price.above.map(
-    ({ tokens, input, output }) => `, $${input} / $${output} above ${roughly(tokens)}`,
-  );
-  return `$${price.input} / $${price.output}${above.join("")}`;
 }
