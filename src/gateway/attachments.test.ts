@@ -29,6 +29,7 @@ beforeEach(async () => {
     chats: chatLookup(store),
     clock: systemClock,
     log: () => {},
+    budget: { usd: null, tokens: null },
     media: {
       fetch: (url) => fetch(url),
       picture: async (bytes) => {

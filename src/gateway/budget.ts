@@ -53,7 +53,11 @@ export function limitsOf(hall: Pick<Hall, "budget">, chat: Chat, payer: string, 
 }
 
 /** Which limit is reached already, in words; null while there is something left. */
-export async function overBudget(hall: Hall, chat: Chat, payer: string): Promise<string | null> {
+export async function overBudget(
+  hall: Pick<Hall, "budget" | "clock" | "store">,
+  chat: Chat,
+  payer: string,
+): Promise<string | null> {
   for (const limit of limitsOf(hall, chat, payer, hall.clock.now())) {
     const { account, day, usd, tokens, whose } = limit;
     const [known] = await hall.store.read.spent({ accounts: { is: account }, from: day, to: day });
@@ -85,4 +89,9 @@ export async function wasTold(hall: Hall, chatJid: string, refused: string): Pro
     since: iso(hall.clock.now() - TOLD_AGAIN_AFTER_MS),
   });
   return rows.some((row) => row.metadata.refused === refused);
+}
+
+/** Why a model is not asked under a budget of money. */
+export function unknownPrice(model: string): string {
+  return `there is a budget of money, and the price of ${model} is not known`;
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Tool } from "../agent/index.js";
+import type { Tool, Transcriber } from "../agent/index.js";
 import { model, transcriber } from "../provider/index.js";
 import { openMemory } from "../store/memory.js";
 import type { Store } from "../store/store.js";
@@ -191,6 +191,35 @@ describe("a voice message to a model that cannot hear", () => {
     });
     const usage = await chat.gateway.usage({ by: "model" });
     expect(JSON.stringify(usage)).toContain("openai/whisper-1");
+  });
+
+  it("is not written down for money nobody can count, where money is limited", async () => {
+    let asked = 0;
+    const fetch = async () => {
+      asked++;
+      return Response.json({ text: "buy milk" });
+    };
+    const limited = async (how: Transcriber): Promise<Home> => {
+      const server = await startAnthropicServer();
+      closing.push(() => server.close());
+      const price = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 };
+      const deaf = model({ api: "anthropic", id: "claude-opus-5", baseUrl: server.baseUrl, price });
+      const given = { transcriber: how, resolveModel: () => ({ ok: true as const, model: deaf }) };
+      const opened = await home(given, { server, store: openMemory() });
+      await opened.gateway.changeChat("home", { budget: { usd_per_person_per_day: 1 } });
+      return opened;
+    };
+    const chat = await limited(transcriber({ baseUrl: "https://api.openai.com/v1", id: "whisper-1", fetch }));
+    const id = await send(chat, "", file("voice.ogg", "audio/ogg", OGG));
+    expect(asked).toBe(0);
+    const why =
+      "it is not transcribed: there is a budget of money, and the price of openai/whisper-1 is not known";
+    const row = await chat.store.read.message("home", id);
+    expect(row?.attachments[0]).toMatchObject({ state: "unavailable", reason: why });
+    // On one's own machine it costs nothing.
+    const own = await listener(JSON.stringify({ text: "buy milk" }));
+    await send(await limited(own.transcriber), "", file("voice.ogg", "audio/ogg", OGG));
+    expect(own.asked()).toBe(1);
   });
 
   it("is told of where it cannot be written down, and where nobody would", async () => {

@@ -1,12 +1,12 @@
 import type { Transcriber, Transcript } from "../agent/index.js";
 import { type AttachmentRow, clip, type MessageRow, mediaKind, sniffAudio } from "../message/index.js";
 import { type Fact, NOTHING_SPENT } from "../store/store.js";
-import { dayOf, payerOf } from "./budget.js";
+import { dayOf, limitsOf, overBudget, payerOf, unknownPrice } from "./budget.js";
 import type { Hall } from "./hall.js";
 import { sha256 } from "./rows.js";
 
 /** What deciding what a model gets of a file works with. */
-export type Seeing = Pick<Hall, "media" | "chats" | "log" | "clock" | "store">;
+export type Seeing = Pick<Hall, "media" | "chats" | "log" | "clock" | "store" | "budget">;
 
 /** What a model gets of an attachment: the row that says so, new bytes if there are any, and what it cost. */
 export type SeenForm = { attachment: AttachmentRow; bytes: Uint8Array | null; facts: Fact[] };
@@ -65,6 +65,8 @@ async function seenSound(hall: Seeing, file: File, signal: AbortSignal): Promise
   const { transcriber } = hall.media;
   const mime = sniffAudio(bytes) ?? attachment.mime_type.toLowerCase();
   if (!transcriber || (await isHeard(hall, row.chat_jid, mime, bytes.length))) return asItIs(attachment);
+  const unpaid = await whyUnpaid(hall, row, transcriber);
+  if (unpaid !== null) return unavailable(attachment, `it is not transcribed: ${unpaid}`);
   const heard = await transcriber.transcribe({ mime, bytes }, signal);
   if (!heard.ok) {
     hall.log("warn", "attachment.not_transcribed", { message: row.id, why: heard.why });
@@ -79,6 +81,20 @@ async function seenSound(hall: Seeing, file: File, signal: AbortSignal): Promise
 async function isHeard({ media }: Seeing, chatJid: string, mime: string, size: number): Promise<boolean> {
   const audio = (await media.limitsIn(chatJid))?.audio;
   return audio?.types.includes(mime) === true && size <= audio.bytes;
+}
+
+/** Why a budget does not let this be transcribed; null where it does. */
+async function whyUnpaid(
+  hall: Seeing,
+  { chat_jid, sender }: MessageRow,
+  { name, isFree = false }: Transcriber,
+): Promise<string | null> {
+  const chat = await hall.chats.byJid(chat_jid);
+  if (!chat) return null;
+  const payer = await payerOf(hall, sender);
+  const hasMoney = limitsOf(hall, chat, payer, hall.clock.now()).some(({ usd }) => usd !== null);
+  if (hasMoney && !isFree) return unknownPrice(name);
+  return overBudget(hall, chat, payer);
 }
 
 /** A transcription is a call of a model like any other, in the accounts of whoever sent the sound. */

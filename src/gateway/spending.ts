@@ -1,7 +1,7 @@
 import { type EncodedRequest, type Model, ratesAt } from "../agent/index.js";
 import type { Chat, Usage } from "../message/index.js";
 import { type Expectation, type Fact, NOTHING_SPENT, type Spending } from "../store/store.js";
-import { dayOf, type Limit, limitsOf, tokensOf } from "./budget.js";
+import { dayOf, type Limit, limitsOf, tokensOf, unknownPrice } from "./budget.js";
 import type { Hall } from "./hall.js";
 
 /** An estimate that was put aside for one call, in every account that pays for it. */
@@ -51,7 +51,7 @@ export function unpricedUnderBudget(hall: Hall, { chat, payer, model }: Payment)
   if (model.price !== null) return null;
   const money = limitsOf(hall, chat, payer, hall.clock.now()).find(({ usd }) => usd !== null);
   if (!money) return null;
-  return `there is a budget of money, and the price of ${model.provider}/${model.id} is not known`;
+  return unknownPrice(`${model.provider}/${model.id}`);
 }
 
 /** The facts that replace an estimate by what the call really used; null: nobody said, and what was put aside is spent. */

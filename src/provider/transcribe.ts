@@ -15,6 +15,8 @@ export type Transcript =
 export type Transcriber = {
   /** As in `provider/model`: under this name it is in the accounts. */
   name: string;
+  /** It costs nothing. What others take is not known, so that a budget of money rules them out. */
+  isFree?: boolean;
   transcribe(clip: Clip, signal: AbortSignal): Promise<Transcript>;
 };
 
@@ -27,6 +29,9 @@ export type TranscriberOptions = {
   provider?: string;
   fetch?: Fetch;
 };
+
+/** What runs on one's own machine. */
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** More than OpenAI takes would only be refused there. */
 const MOST_BYTES = 25 * 1024 * 1024;
@@ -57,6 +62,7 @@ export function transcriber(options: TranscriberOptions): Transcriber {
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/audio/transcriptions`;
   return {
     name: `${provider}/${id}`,
+    isFree: LOOPBACK.test(url.hostname),
     async transcribe(clip, signal) {
       if (clip.bytes.length > MOST_BYTES)
         return {
