@@ -196,11 +196,11 @@ test("a request is never told through more than a short chain of earlier ones", 
     },
   });
   runGroup(db, [
-    ["commit", pack([registered(), ...Array.from({ length: 300 }, (_, n) => started(n))]).facts, []],
+    ["commit", pack([registered(), ...Array.from({ length: 600 }, (_, n) => started(n))]).facts, []],
   ]);
   expect(db.prepare("SELECT count(*) AS calls, max(depth) AS deepest FROM calls").get()).toMatchObject({
-    calls: 300,
-    deepest: 64,
+    calls: 600,
+    deepest: 512,
   });
   db.close();
 });

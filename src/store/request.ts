@@ -1,5 +1,9 @@
-/** How long a chain of "as that receipt up to n, then these" may get before a list is written out in full again. */
-export const MAX_DEPTH = 64;
+/**
+ * How long a chain of "as that receipt up to n, then these" may get before a list is written out in full again. A list
+ * is about four times as long as its chain, so following one costs little beside reading it; written out often, the
+ * lists of a long chat would take more room than all that was said in it.
+ */
+export const MAX_DEPTH = 512;
 
 export type Link = { base: string | null; base_count: number; depth: number };
 
