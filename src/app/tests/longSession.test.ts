@@ -109,6 +109,7 @@ const CAUSES: Readonly<Record<string, readonly string[]>> = {
   "the model changed": ["model"],
   "the system prompt changed": ["prompt", "model"],
   "a system message no longer opens the conversation": ["compaction", "fork", "model"],
+  "a system message reads differently now": ["model"],
   "a system message opens the conversation now": ["compaction", "fork", "model"],
   "the conversation was compacted": ["compaction"],
   "the conversation was forked": ["fork"],
