@@ -6,7 +6,7 @@ import { buildChat, WINDOW } from "./longChat.mjs";
 import { figureOf, ratioOf } from "./measure.mjs";
 import { temporaryFolder } from "./surroundings.mjs";
 
-/** Reading and assembling a window of 200 messages, as a turn does it: of a short chat, a very long one, a flooded one. */
+/** Reading and assembling a window of 200 messages, as a turn does it: of a short chat, a very long one, a flooded and a forked one. */
 
 const ROUNDS = 200;
 const WARM_UP = 30;
@@ -14,6 +14,7 @@ const CHATS = {
   short: { messages: 1_000 },
   long: { messages: 1_000_000 },
   flooded: { messages: 1_000, hostRows: 100_000 },
+  forked: { messages: 1_000, forks: 1_000 },
 };
 
 /** @param {(step: string) => void} progress @returns {Promise<import("./measure.mjs").Line[]>} */
@@ -53,6 +54,7 @@ function linesOf(rounds) {
   return [
     { what: "read + assemble 200 of 1,000,000 / of 1,000", unit: "ms", ...against("long"), target },
     { what: "  with 100,000 host rows in between / without", unit: "ms", ...against("flooded"), target },
+    { what: "  with 1,000 forks near the head / without", unit: "ms", ...against("forked"), target },
     {
       what: "assemble a window of 200 messages",
       unit: "ms",

@@ -14,13 +14,16 @@ const COMMIT = 100;
 const IN_FLIGHT = 4;
 const START = Date.UTC(2024, 0, 1);
 const JID = "bench";
+/** Forks leave one of so many of the newest messages. */
+const FORKED = 20;
 
 /**
  * @param {string} path of the database to make
- * @param {{ messages: number, hostRows?: number }} size host rows are spread evenly between the newest messages
+ * @param {{ messages: number, hostRows?: number, forks?: number, trigger?: "mention" | "always" }} size host rows are
+ * spread evenly between the newest messages; forks leave one of the last few of them each
  */
-export async function buildChat(path, { messages, hostRows = 0 }) {
-  const chat = chatWithDefaults({ jid: JID, trigger: "mention" }, "Longhand", []);
+export async function buildChat(path, { messages, hostRows = 0, forks = 0, trigger = "mention" }) {
+  const chat = chatWithDefaults({ jid: JID, trigger }, "Longhand", []);
   const empty = await openSqlite({ path });
   await commit(empty, [{ type: "chat", chat, at: timeOf(0) }]);
   await empty.close();
@@ -38,6 +41,12 @@ export async function buildChat(path, { messages, hostRows = 0 }) {
     if (running.length >= IN_FLIGHT) await running.shift();
   }
   await Promise.all(running);
+  for (let from = 0; from < forks; from += COMMIT) {
+    const facts = [];
+    for (let fork = from; fork < Math.min(from + COMMIT, forks); fork++) addFork(facts, fork, messages);
+    facts.push(headFact(entryId(messages - 1), timeOf(messages)));
+    await commit(store, facts);
+  }
   // Closed at once: a little later it would begin to make all this searchable, which nobody asks for here.
   await store.close();
   return chat;
@@ -56,6 +65,20 @@ function addMessage(facts, index, messages, hostBetween) {
   if (index === summedUpAt(messages)) facts.push(compactionFact(index, messages));
   for (let n = 0; n < hostBetween; n++)
     facts.push({ type: "message", message: hostRow(index, index * hostBetween + n) });
+}
+
+/** Something else was said there once; then the chat went on from where it was. */
+function addFork(facts, fork, messages) {
+  const said = { ...personRow(messages + fork), id: padded(fork, "e") };
+  facts.push({ type: "message", message: said });
+  const { entry } = entryFact(
+    padded(fork, "f"),
+    entryId(messages - 1 - (fork % FORKED)),
+    messages,
+    frozen(fork),
+  );
+  facts.push({ type: "entry", entry: { ...entry, message_id: said.id } });
+  facts.push(headFact(entry.id, timeOf(messages)));
 }
 
 /** In the middle of the window: a summary keeps some of what was before it. */

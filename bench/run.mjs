@@ -4,8 +4,10 @@ import { decodeRow, toolArgumentsRow } from "./decode.mjs";
 import { encodeNextRow, encodeRow } from "./encode.mjs";
 import { groupCommit } from "./groupCommit.mjs";
 import { ingest } from "./ingest.mjs";
+import { longTalk } from "./longTalk.mjs";
 import { isMet } from "./measure.mjs";
 import { neighbours } from "./neighbours.mjs";
+import { receiptCost } from "./receiptCost.mjs";
 import { startUp } from "./startUp.mjs";
 import { table } from "./table.mjs";
 import { turnStart } from "./turnStart.mjs";
@@ -20,6 +22,8 @@ const ROWS = {
   ingest,
   "group-commit": groupCommit,
   assembly,
+  "long-talk": longTalk,
+  receipts: receiptCost,
   encode: encodeRow,
   "encode-next": encodeNextRow,
   decode: decodeRow,
