@@ -57,6 +57,33 @@ describe("the command line", () => {
     expect((await run(["call", call.id])).out).toContain(call.request_sha256);
   });
 
+  it("compares two calls, and gives one of them to a model once more", async () => {
+    await run(["send", "first", "--as", "Olivia"]);
+    await run(["settings", "home", "system_prompt=Be kind."]);
+    await run(["send", "second", "--as", "Olivia"]);
+    await run(["settings", "home", "system_prompt=null"]);
+    const ids = (await run(["calls", "--json"])).out
+      .trim()
+      .split("\n")
+      .map((line): string => JSON.parse(line).id);
+    const [a = "", b = ""] = [ids.at(0), ids.at(-1)];
+    const { out } = await run(["diff", a, b]);
+    expect(out).toMatch(/they part at block \d+, system \(prompt home\)\./);
+    expect(out).toMatch(/^why {3}at block \d+: the system prompt changed/m);
+    expect(out).toMatch(/^~ changed {2}system \(prompt home\)\n.*\n {4}\+ Be kind\.$/m);
+    expect(out).toMatch(/sent again behind the difference \(about \d+ tokens, estimated/);
+    const again = await run(["replay", a, "--model", "demo/demo"]);
+    expect(again.out).toContain("The context was the same, byte for byte.");
+    expect(again.out).toContain("(asks for the tool clock) {}");
+    expect(again.out).toContain("They were not run");
+    expect(JSON.parse((await run(["replay", a, "--json"])).out).replay.call.replay_of).toBe(a);
+    expect(await run(["diff", a])).toMatchObject({ code: 2 });
+    expect(await run(["replay", a, "--model", "nobody/knows"])).toMatchObject({
+      code: 4,
+      err: expect.stringContaining("type one such as"),
+    });
+  });
+
   it("keeps every name and word as it was typed", async () => {
     for (const jid of ["007", "1e3", "+4512345678", "1234567890123456789"]) {
       expect((await run(["register", jid, "--trigger", "always"])).code, jid).toBe(0);
