@@ -2,9 +2,15 @@ import { createServer } from "node:http";
 
 /** What the stand-in says to the last thing it reads; the last line fits everything. */
 const ANSWERS = [
-  [/Summarise|summary of|summaris/i, "Olivia and Ash are planning a weekend at the lake. Saturday, by train at 9:40. They want a cabin with a stove. Ash brings the tent poles."],
+  [
+    /Summarise|summary of|summaris/i,
+    "Olivia and Ash are planning a weekend at the lake. Saturday, by train at 9:40. They want a cabin with a stove. Ash brings the tent poles.",
+  ],
   [/book a table/, "Done: a table for **four**, Friday at 19:00, at Lotta's."],
-  [/what should we eat/i, "Pancakes over the fire, then. I'd bring:\n\n- flour, eggs and milk\n- butter\n- a jar of jam"],
+  [
+    /what should we eat/i,
+    "Pancakes over the fire, then. I'd bring:\n\n- flour, eggs and milk\n- butter\n- a jar of jam",
+  ],
   [/something warm/i, "A bean stew keeps well and warms everybody. Two tins of beans, an onion, paprika."],
   [/cabin/, "There are two with a stove by the north shore; the smaller one is free that weekend."],
   [/train/, "The 9:40 gets you there at 11:15, with one change."],
@@ -41,7 +47,11 @@ function eventsOf(text, model, tokens) {
     { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
     { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
     { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens } },
+    {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null },
+      usage: { output_tokens },
+    },
     { type: "message_stop" },
   ];
 }

@@ -33,9 +33,16 @@ export async function tellStory({ ask }) {
   await say("lake", OLIVIA, "Lovely. So what should we eat on the first evening?");
   await ask("POST", "/v1/chats/lake/fork", { from: cabin.id });
   const warm = await say("lake", ASH, "Let's cook something warm on the stove instead");
-  await ask("PATCH", `/v1/chats/lake/messages/${warm}`, { content: "Let's cook something warm and filling on the stove instead" });
+  await ask("PATCH", `/v1/chats/lake/messages/${warm}`, {
+    content: "Let's cook something warm and filling on the stove instead",
+  });
   await ask("POST", "/v1/chats", { jid: "long", name: "the long one", trigger: "always" });
-  for (const words of ["Which train do we take?", "And the cabin?", "I bring the tent poles.", "Who has a kettle?"])
+  for (const words of [
+    "Which train do we take?",
+    "And the cabin?",
+    "I bring the tent poles.",
+    "Who has a kettle?",
+  ])
     await say("long", ASH, words);
   await ask("POST", "/v1/chats/long/compact", {});
   await ask("PATCH", "/v1/chats/long", { system_prompt: "You plan weekends. Be brief." });

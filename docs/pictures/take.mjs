@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import sharp from "sharp";
 
 /** Looks at the page as a visitor would, and keeps what is seen. */
 export async function takePictures({ browser, out, baseUrl, token }) {
@@ -21,7 +22,8 @@ export async function takePictures({ browser, out, baseUrl, token }) {
   };
   const keep = async (page, name) => {
     await page.waitForTimeout(200);
-    await page.screenshot({ path: join(out, `${name}.png`) });
+    const picture = sharp(await page.screenshot());
+    await picture.png({ palette: true, colours: 96, effort: 10 }).toFile(join(out, `${name}.png`));
   };
   const close = (page) => page.context().close();
   const answer = (page) => page.locator("[data-hand=assistant]").last();

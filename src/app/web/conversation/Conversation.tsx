@@ -65,35 +65,34 @@ function Title({ page, state, chat }: { page: Page; state: State; chat: Chat | n
             <span class="in-full">what would it see now?</span>
             <span class="in-short">preview</span>
           </button>
-          <button
-            class="quiet"
-            type="button"
+          <Open
+            page={page}
             title="Where the conversation forked, and how to go back (b)"
-            onClick={() => page.set({ sheet: "branches" })}
+            to={{ sheet: "branches" }}
           >
             branches
-          </button>
+          </Open>
           {chat && (
-            <button
-              class="quiet"
-              type="button"
-              title="How this chat is set"
-              onClick={() => page.set({ sheet: "settings" })}
-            >
+            <Open page={page} title="How this chat is set" to={{ sheet: "settings" }}>
               settings
-            </button>
+            </Open>
           )}
-          <button
-            class="quiet"
-            type="button"
-            title="Search (/)"
-            onClick={() => page.set({ search: { words: "", found: null, trouble: null } })}
-          >
+          <Open page={page} title="Search (/)" to={{ search: { words: "", found: null, trouble: null } }}>
             search
-          </button>
+          </Open>
         </>
       )}
     </header>
+  );
+}
+
+type OpenProps = { page: Page; title: string; to: Partial<State>; children: string };
+
+function Open({ page, title, to, children }: OpenProps) {
+  return (
+    <button class="quiet" type="button" title={title} onClick={() => page.set(to)}>
+      {children}
+    </button>
   );
 }
 
