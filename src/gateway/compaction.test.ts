@@ -161,6 +161,18 @@ test("a history too long for one call is summarised in stages, and by halves whe
   expect(small.broken).toEqual([]);
 });
 
+test("an edit of what only a summary tells of is told all the same", async () => {
+  const small = new SmallModel(2000);
+  const { home, talk, gateway, compactions } = await smallHome(small);
+  const id = await home.say("the key is under the mat");
+  expect(await home.outcome(id)).toBe("answered");
+  for (let turn = 0; turn < 40 && (await compactions()).length === 0; turn++) await talk(1);
+  expect(textOf(small.turns.at(-1))).not.toContain("under the mat");
+  await gateway.revise("home", id, "the key is in the shed");
+  await talk(1);
+  expect(textOf(small.turns.at(-1))).toContain("edited an earlier message: the key is in the shed");
+});
+
 test("whoever stops a turn stops its summary too", async () => {
   const small = new SmallModel(2000);
   const { home, compactions, gateway } = await smallHome(small);
