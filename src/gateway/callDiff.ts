@@ -153,8 +153,7 @@ function inSentences(
   }
   if (goesOn) says.push(fresh > 0 ? `The ${fresh} bytes after that are new.` : "Nothing after that is new.");
   else {
-    const money =
-      estimated.lost_usd === null ? "" : `, $${estimated.lost_usd.toFixed(6)} more than from a cache`;
+    const money = !estimated.lost_usd ? "" : `, $${estimated.lost_usd.toFixed(6)} more than from a cache`;
     says.push(
       resent === 0
         ? `Behind the difference nothing was sent a second time; ${fresh} bytes are new.`
