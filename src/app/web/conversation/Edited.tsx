@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { MessageRow } from "../../../message/row.js";
 import type { Revision } from "../../client/index.js";
 import { momentOf, timeOf } from "../figures.js";
+import { session } from "../session.js";
 
 type Props = { row: MessageRow; onHistory: (row: MessageRow) => Promise<{ revisions: Revision[] }> };
 
@@ -16,6 +17,7 @@ export function Edited({ row, onHistory }: Props) {
     );
     setTold({ revision: row.revision, history });
   };
+  if (session.speaker().isPerson) return <p class="edited">edited</p>;
   const history = told?.revision === row.revision ? told.history : null;
   return (
     <div class="edited">

@@ -4,6 +4,7 @@ import { explainOutcome } from "../../../message/why.js";
 import { counted, timeOf } from "../figures.js";
 import { closeInspector, inspect, inspectNow } from "../inspecting.js";
 import { nameOf } from "../layout.js";
+import { session } from "../session.js";
 import type { Inspection, Page, State } from "../state.js";
 import { Blocks } from "./Blocks.js";
 import { Again } from "./Again.js";
@@ -153,8 +154,7 @@ type RequestProps = { page: Page; state: State; seen: Seen; view: View; onView: 
 
 function Request({ page, state, seen, view: wanted, onView }: RequestProps) {
   const { call } = seen;
-  // What was never sent has nothing before it, and nothing to repeat.
-  const view = call === null && wanted !== "raw" ? "blocks" : wanted;
+  const view = isOffered(wanted, call !== null) ? wanted : "blocks";
   const leftOut = [...seen.left_out, ...missedBy(seen, state)];
   return (
     <>
@@ -163,13 +163,11 @@ function Request({ page, state, seen, view: wanted, onView }: RequestProps) {
       {seen.gone && <p class="trouble">The words of this request are gone: {seen.gone}</p>}
       {!seen.covers && <p class="trouble">The blocks do not add up to the request; trust the raw bytes.</p>}
       <div class="switch">
-        {VIEWS.filter(([name]) => call !== null || name === "blocks" || name === "raw").map(
-          ([name, words]) => (
-            <button key={name} type="button" aria-pressed={name === view} onClick={() => onView(name)}>
-              {words}
-            </button>
-          ),
-        )}
+        {VIEWS.filter(([name]) => isOffered(name, call !== null)).map(([name, words]) => (
+          <button key={name} type="button" aria-pressed={name === view} onClick={() => onView(name)}>
+            {words}
+          </button>
+        ))}
         <Pin page={page} pinned={state.pinned} seen={seen} />
       </div>
       {view === "blocks" && <AsBlocks page={page} state={state} seen={seen} />}
@@ -181,6 +179,12 @@ function Request({ page, state, seen, view: wanted, onView }: RequestProps) {
       )}
     </>
   );
+}
+
+/** A request that was never sent has no other to compare with; asking again costs money, which is the operator's. */
+function isOffered(view: View, sent: boolean): boolean {
+  if (view === "again") return sent && !session.speaker().isPerson;
+  return sent || view !== "changes";
 }
 
 function AsBlocks({ page, state, seen }: { page: Page; state: State; seen: Seen }) {
