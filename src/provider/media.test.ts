@@ -73,7 +73,12 @@ describe("what an API takes", () => {
     expect(takes(anthropic, "https://e.org/a.png")).toBe(true);
     expect(takes(anthropic, "http://e.org/a.png")).toBe(false);
     expect(takes(chat, "http://e.org/a.png")).toBe(true);
-    for (const on of [local, bedrock]) {
+    // A server of one's own that speaks a vendor's API is not sent where a stranger says.
+    const baseUrl = "http://models.internal:8080";
+    const proxy = model({ api: "anthropic", id: "claude-opus-5", baseUrl });
+    const google = model({ api: "gemini", id: "gemini-3-flash", baseUrl });
+    expect(takes(model({ api: "gemini", id: "gemini-3-flash" }), "https://e.org/a.png")).toBe(true);
+    for (const on of [local, bedrock, proxy, google]) {
       expect(takes(on, "https://e.org/a.png")).toBe(false);
       expect(lines(on, [said("m", "https://e.org/a.png")])).toEqual([
         "[An image was here: given as an address, which this model cannot take.]",

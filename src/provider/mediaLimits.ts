@@ -1,3 +1,4 @@
+import { isAnthropicHost } from "./anthropicModel.js";
 import type { Model } from "./codec.js";
 import { generationOf } from "./geminiParams.js";
 import { hostOf, OPENAI_HOST } from "./host.js";
@@ -93,6 +94,8 @@ const BY_HOST: readonly { host: RegExp; differs: Differs }[] = [
   { host: /(^|\.)x\.ai$/, differs: { image: { addresses: "any", types: ["image/png", "image/jpeg"] } } },
 ];
 
+/** Elsewhere it is somebody's own server, which may stand where no stranger should send it. */
+const AT_GOOGLE = /(^|\.)googleapis\.com$/;
 /** For what is no model API: whoever is behind it gets everything. */
 const EVERYTHING: MediaLimits = {
   image: {
@@ -129,9 +132,11 @@ export function mediaLimitsOf(model: Model): MediaLimits {
 function limitsOfApi({ api, id, baseUrl }: Model): MediaLimits {
   switch (api) {
     case "anthropic":
-      return ANTHROPIC;
+      return isAnthropicHost(baseUrl) ? ANTHROPIC : withoutAddresses(ANTHROPIC);
     case "gemini":
-      return generationOf(id).imageUrls ? GEMINI : withoutAddresses(GEMINI);
+      return generationOf(id).imageUrls && AT_GOOGLE.test(hostOf(baseUrl))
+        ? GEMINI
+        : withoutAddresses(GEMINI);
     case "bedrock":
       return BEDROCK;
     case "openai-chat":
