@@ -21,11 +21,6 @@ async function fallbackOf(hall: Hall, { fallback_model }: Chat): Promise<Model |
   return found?.ok && found.model.api !== "container" ? found.model : null;
 }
 
-/** By which of its calls at once are counted. */
-export function slotOf({ provider, baseUrl, id }: Model): string {
-  return `${provider} ${baseUrl} ${id}`;
-}
-
 /** The model of a past call, by whichever name it is found here; else why it cannot be used now. */
 export async function modelOfCall(hall: Hall, call: CallEnvelope): Promise<FoundModel> {
   const chat = await hall.chats.byJid(call.chat_jid);
