@@ -16,7 +16,7 @@ export { type MaterialPiece, materialOf, stretchesOf } from "./material.js";
 export { mentionToken } from "./mention.js";
 export { noticeOf } from "./notice.js";
 export { defaultPrompt } from "./prompt.js";
-export { type BreakHints, blockId, firstBreak, shareBlocks } from "./receipt.js";
+export { type BreakHints, blockId, firstBreak, sharedEntries } from "./receipt.js";
 export { formatMessagesForSdk, type SdkOptions } from "./sdk.js";
 export { buildSessionContext } from "./session.js";
 export { type SummaryAsk, type SummaryKind, type SummaryRequest, summaryRequest } from "./summary.js";

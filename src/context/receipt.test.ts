@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Block, BlockKind } from "../message/index.js";
-import { blockId, firstBreak, shareBlocks } from "./receipt.js";
+import { blockId, firstBreak, shareBlocks, sharedEntries } from "./receipt.js";
 
 const block = (id: string, kind: BlockKind = "message", type = "message"): Block => ({
   id,
@@ -78,6 +78,16 @@ describe("why a request does not extend the one before", () => {
     expect(reasons(request([block("m1"), block("m2")], { params: "p2" }), { models })).toEqual([
       "the model changed from demo/a to demo/b",
     ]);
+  });
+
+  test("of two messages that read alike, the one that went is the one that is told", () => {
+    const twice = request([block("yes/a"), { ...block("yes/a"), sources: [{ type: "message", id: "m9" }] }]);
+    const once = request([{ ...block("yes/a"), sources: [{ type: "message", id: "m9" }] }]);
+    expect(
+      firstBreak(twice, once, { left_out: [{ message_id: "yes", reason: "deleted" }] })[0]?.reason,
+    ).toContain("an earlier message is left out: deleted");
+    expect(sharedEntries(twice, twice)).toBe(twice.length);
+    expect(twice[sharedEntries(twice, once)]?.sources).toEqual([{ type: "message", id: "yes" }]);
   });
 
   test("rows that open a conversation come and go without a change of the prompt", () => {

@@ -16,6 +16,21 @@ export function shareBlocks<T extends { id: string }>(
   return { count, rest: next.slice(count) };
 }
 
+/** How many entries of a request's list are those of the one before it: the same bytes, made from the same. */
+export function sharedEntries(previous: readonly Block[], next: readonly Block[]): number {
+  let count = 0;
+  while (count < next.length && isSameEntry(previous[count], next[count])) count++;
+  return count;
+}
+
+/** Two messages may read alike: where one goes and the other stays, the bytes do not tell which. */
+function isSameEntry(a: Block | undefined, b: Block | undefined): boolean {
+  if (!a || !b || a.id !== b.id || a.kind !== b.kind || a.sources.length !== b.sources.length) return false;
+  return a.sources.every(
+    ({ type, id }, index) => type === b.sources[index]?.type && id === b.sources[index].id,
+  );
+}
+
 export type BreakHints = {
   /** What the new request left out: tells a deletion from a fork. */
   left_out?: readonly LeftOut[];
@@ -97,10 +112,11 @@ function historyBreak(previous: readonly Block[], next: readonly Block[], hints:
   const after = ofKinds(next, "summary", "thread_context", "message");
   const place = firstDifference(before, after, "extends");
   if (place === null) return [];
+  const told = Math.min(place, sharedEntries(before, after));
   return [
     {
       block: blockIndex(next, after, place),
-      reason: historyReason(before[place], after[place], { before, after }, hints),
+      reason: historyReason(before[told], after[told], { before, after }, hints),
     },
   ];
 }

@@ -51,13 +51,23 @@ const CAUSES: Readonly<Record<string, readonly string[]>> = {
   "the tools changed": ["tools"],
   "the system prompt changed": ["prompt"],
   "a system message opens the conversation now": ["compact", "fork", "summarise", "head", "reset"],
-  "a system message no longer opens the conversation": ["compact", "fork", "summarise", "head", "reset"],
+  "a system message no longer opens the conversation": [
+    "delete",
+    "compact",
+    "fork",
+    "summarise",
+    "head",
+    "reset",
+  ],
   "the notices changed": ["notice", "notices"],
   "a block moved to another place": ["tail"],
   "the conversation was compacted": ["compact"],
   "the conversation was forked": ["summarise", "head"],
   "the conversation went on from before its compaction": ["fork", "head", "reset", "summarise"],
   "the conversation went on from an earlier place": ["fork", "head", "reset", "summarise"],
+  // A deletion empties the summaries that may tell of what was deleted.
+  "the summary is left out": ["delete"],
+  "left out: erased": ["delete"],
   "left out: deleted": ["delete"],
   "left out: this sender may not be read here": ["read"],
   "an earlier message reads differently now": ["edit", "edits", "read"],
@@ -84,6 +94,10 @@ test("every request extends the one before it, or its receipt says truly why not
           const sent = call.bytes.subarray(0, before.upTo);
           expect(sent.equals(before.bytes.subarray(0, before.upTo))).toBe(true);
         }
+        // A receipt never says of a block that it came from what was left out.
+        const gone = new Set(call.left_out.map(({ message_id }) => message_id));
+        const first = call.blocks.flatMap(({ sources }) => sources.slice(0, 1));
+        expect(first.filter(({ id }) => gone.has(id))).toEqual([]);
         for (const reason of reasons) {
           const known = Object.keys(CAUSES).find((words) => reason.includes(words));
           expect(known, reason).toBeDefined();

@@ -1,5 +1,5 @@
 import type { EncodedBlock, EncodedRequest, PreparedCall } from "../agent/index.js";
-import { blockId, firstBreak, shareBlocks } from "../context/index.js";
+import { blockId, firstBreak, sharedEntries } from "../context/index.js";
 import {
   type AssistantMessage,
   type Block,
@@ -72,12 +72,7 @@ export type ReceiptInput = {
 /** The receipt of a call about to be made: the exact bytes, before the first of them leaves. */
 export function receiptFact(hall: Hall, input: ReceiptInput): Extract<Fact, { type: "call_started" }> {
   const { call, blocks, previous } = input;
-  const shared = previous
-    ? shareBlocks(
-        previous.blocks.map((block) => block.id),
-        blocks,
-      ).count
-    : 0;
+  const shared = previous ? sharedEntries(previous.blocks, blocks) : 0;
   const { provider, id: model } = call.model;
   return {
     type: "call_started",
