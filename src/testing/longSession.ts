@@ -80,9 +80,14 @@ export class LongSession {
     return this.vendors.flatMap(({ server }) => server.requests.map(({ body }) => body));
   }
 
+  /** Everything that can happen, once each, in an order of chance. */
+  async everything(): Promise<void> {
+    const kinds = [...new Set(STEPS)].map((kind) => ({ kind, place: this.chance() }));
+    for (const { kind } of kinds.sort((a, b) => a.place - b.place)) await this.step(kind);
+  }
+
   /** One thing happens, and what comes of it is waited for. */
-  async step(): Promise<void> {
-    const kind = this.pick(STEPS);
+  async step(kind: string = this.pick(STEPS)): Promise<void> {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1;
     await this.happen(kind);
   }
@@ -205,7 +210,10 @@ export class LongSession {
     const theirs = this.said.filter((message) => message.sender === sender);
     this.note("erase");
     await this.must("DELETE", `/v1/senders/${encodeURIComponent(sender)}`);
-    for (const message of theirs) this.silence(message);
+    for (const message of theirs) {
+      this.silence(message);
+      this.said.splice(this.said.indexOf(message), 1);
+    }
     return theirs.flatMap(({ words }) => words);
   }
 
