@@ -221,3 +221,11 @@ test("where everything stands survives a restart", async () => {
   await until(async () => (await treeOf(again.gateway)).tree.length === 10);
   expect((await treeOf(again.gateway)).tree[8]?.parent).toBe(tree[3]?.id);
 });
+
+test("a wish behind more than a thousand messages is told to wait, not refused", async () => {
+  const { gateway, home } = await openHome({ while_busy: "queue" });
+  await home.say("work");
+  await held.next();
+  await Promise.all(Array.from({ length: 1001 }, (_, index) => home.say(`${index} more`)));
+  expect(await gateway.compact("home", "", 50)).toMatchObject({ ok: false, kind: "waiting" });
+});

@@ -6,7 +6,7 @@ import { expectCommitted, isOvertaken } from "./lease.js";
 import { withPeople } from "./people.js";
 import { freshBranch, goOnFrom, headFact, type Move } from "./treeMoves.js";
 import { turnLane } from "./turnLane.js";
-import { LOOKED_AT, type TreeAsk, treeRef } from "./waiting.js";
+import { type TreeAsk, treeRef } from "./waiting.js";
 
 /** An entry as the API gives it, with the first words of the message it stands for. */
 export type TreeEntry = Omit<Entry, "chat_jid"> & {
@@ -191,7 +191,7 @@ const WAITING: TreeRefusal = {
 async function isDone(hall: Hall, { lane, id }: Work, patienceMs: number): Promise<boolean> {
   const end = hall.clock.steady() + patienceMs;
   for (let wait = LOOK_SOON_MS; ; wait = Math.min(LOOK_LATER_MS, wait * 2)) {
-    const waiting = await hall.store.read.work("turn", lane, LOOKED_AT);
+    const waiting = await hall.store.read.work("turn", lane, hall.limits.window);
     if (!waiting.some((work) => work.id === id)) return true;
     if (hall.clock.steady() >= end) return false;
     await hall.clock.sleep(wait);
