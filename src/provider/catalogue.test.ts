@@ -286,3 +286,21 @@ describe("the model to start with", () => {
     expect(await known(env).chosen()).toEqual({ name, why: expect.stringContaining(why) });
   });
 });
+
+test("a server that did not list its models is asked again sooner than one that did", async () => {
+  let up = false;
+  const { origin, asked } = await serve({
+    "/v1/models": (_request: IncomingMessage, response: ServerResponse) =>
+      response.writeHead(up ? 200 : 503).end('{"data":[{"id":"late"}]}'),
+  });
+  const { chosen } = known({ OPENAI_BASE_URL: `${origin}/v1` });
+  expect((await chosen()).name).toBe("demo/demo");
+  up = true;
+  expect((await chosen()).name).toBe("demo/demo");
+  expect(asked).toHaveLength(1);
+  time += 11_000;
+  expect((await chosen()).name).toBe("openai/late");
+  time += 11_000;
+  await chosen();
+  expect(asked).toHaveLength(2);
+});

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { SettingError } from "./settings.js";
 import { transcriberFrom } from "./transcriber.js";
@@ -18,6 +20,26 @@ describe("who writes down what is said in sounds", () => {
       "openai/whisper-1",
     );
     expect(named({ LONGHAND_TRANSCRIBE_BASE_URL: "http://127.0.0.1:1/v1" })).toBe("openai/whisper-1");
+  });
+
+  it("gives a server of one's own the key that is meant for it, and never OpenAI's", async () => {
+    const keys: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      keys.push(request.headers.authorization);
+      request.resume().on("end", () => response.end('{"text":"hello"}'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const env = { LONGHAND_TRANSCRIBE_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: "sk-secret" };
+    const clip = { mime: "audio/wav", bytes: Uint8Array.of(1) };
+    const { signal } = new AbortController();
+    for (const more of [{}, { LONGHAND_TRANSCRIBE_API_KEY: "own" }]) {
+      const heard = await transcriberFrom({ ...env, ...more })?.transcribe(clip, signal);
+      expect(heard).toMatchObject({ ok: true, text: "hello" });
+    }
+    expect(keys).toEqual([undefined, "Bearer own"]);
+    server.closeAllConnections();
+    server.close();
   });
 
   it("says what to set where that cannot be", () => {
