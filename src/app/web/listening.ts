@@ -30,6 +30,8 @@ export function listen(page: Page): () => void {
     clearTimeout(timer);
     if (document.hidden) timer = setTimeout(() => stop.abort(), HIDDEN_FOR);
     else if (stop.signal.aborted) start();
+    // Nothing is said where somebody else goes to another branch; whoever comes back to the page sees it.
+    else void readTree(page);
   };
   document.addEventListener("visibilitychange", look);
   start();
