@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KeepingModel } from "../../testing/keepingModel.js";
+import { sequence } from "../../testing/longSession.js";
 import { ServerProcess, spoken } from "../../testing/serverProcess.js";
 
 const KEY = "sk-canary-key-that-must-not-be-seen";
@@ -15,15 +16,6 @@ const SAYINGS = [
   "line\u2028break",
   "use a tool again",
 ];
-
-/** A small deterministic generator, so that a failure can be run again. */
-function sequence(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1103515245 + 12345) & 0x7fffffff;
-    return state / 0x7fffffff;
-  };
-}
 
 describe("receipts", () => {
   let model: KeepingModel;
