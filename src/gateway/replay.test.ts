@@ -10,7 +10,11 @@ import {
   startAnthropicServer,
   textBlock,
 } from "../testing/anthropicServer.js";
+import { startBedrockServer } from "../testing/bedrockServer.js";
+import { startChatCompletionsServer } from "../testing/chatCompletionsServer.js";
+import { startGeminiServer } from "../testing/geminiServer.js";
 import { ask, held, openHome, useHeldModel } from "../testing/heldHome.js";
+import { startOpenaiResponsesServer } from "../testing/openaiResponsesServer.js";
 import type { Gateway, GatewayOptions } from "./gateway.js";
 
 useHeldModel();
@@ -228,3 +232,32 @@ test("somebody who is erased while a replay runs is not brought back by its end"
   const replay = (await callsOf(gateway)).find(({ purpose }) => purpose === "replay");
   expect(replay).toMatchObject({ redacted: true, request_sha256: "", status: "ok" });
 });
+
+it.each([
+  ["anthropic", startAnthropicServer, "claude-opus-5"],
+  ["openai-responses", startOpenaiResponsesServer, "gpt-5.4"],
+  ["gemini", startGeminiServer, "gemini-3-pro"],
+  ["openai-chat", startChatCompletionsServer, "gpt-4.1-mini"],
+  ["bedrock", startBedrockServer, "anthropic.claude-opus-5"],
+] as const)(
+  "a call that was spelled for %s is given again byte for byte, its notices wherever they stood",
+  async (api, start, id) => {
+    const server = await start();
+    closing.push(() => server.close());
+    for (const notices of ["system", "tail"]) {
+      const { gateway, home } = await openHome(
+        { notices, system_prompt: 'Say "so".\n\n[Notice]\nno news' },
+        {
+          resolveModel: () => ({ ok: true, model: model({ api, id, baseUrl: server.baseUrl }) }),
+          tools: [look],
+          notices: [{ name: "git", notices: async () => "[Ash]: 3 files \u2028 changed" }],
+          retrieve: async () => [{ id: "doc", text: "quoted" }],
+        },
+      );
+      for (const words of ["one", "two"]) expect(await home.outcome(await home.say(words))).toBe("answered");
+      const { original, replay, context } = await replayed(gateway, (await callsOf(gateway))[0]?.id ?? "");
+      expect(context).toEqual({ exact: true, differences: [] });
+      expect(replay.call).toMatchObject({ status: "ok", request_sha256: original.call.request_sha256 });
+    }
+  },
+);
