@@ -39,6 +39,19 @@ describe("what is deleted is in no later request", () => {
     expect(blocks?.some(({ kind }) => kind === "summary")).toBe(false);
   });
 
+  test("and a chat whose summary went with it can be summarised again", async () => {
+    const { gateway, home, secret } = await openLong();
+    const first = gateway.compact("home");
+    (await held.next()).say(`She said that ${SECRET}.`);
+    expect(await first).toMatchObject({ ok: true });
+    for (let turn = 0; turn < 3; turn++) await ask(home, `${turn} and on`);
+    await gateway.revise("home", secret, null);
+    const again = gateway.compact("home");
+    (await held.next()).say("They counted.");
+    expect(await again).toMatchObject({ ok: true });
+    expect(await readNext(home)).toContain("They counted.");
+  });
+
   test("what a summary does not tell of takes nothing away from it", async () => {
     const { gateway, home } = await openLong();
     const compacting = gateway.compact("home");

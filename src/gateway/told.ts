@@ -25,10 +25,10 @@ export async function unlessDeleted(
 ): Promise<CommitResult | "deleted"> {
   const rows = told.flatMap(({ message }) => (message?.deleted_at === null ? [message] : []));
   const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+  const summaries = told.filter(isToldSummary);
   for (;;) {
-    for (const { id, kind } of told) {
-      const isSummary = kind === "compaction" || kind === "branch_summary";
-      if (isSummary && (await store.read.entry(chat_jid, id))?.data.erased !== undefined) return "deleted";
+    for (const { id } of summaries) {
+      if ((await store.read.entry(chat_jid, id))?.data.erased !== undefined) return "deleted";
     }
     const expect = [...revisions].map(
       ([message_id, revision]): Expectation => ({ type: "revision", chat_jid, message_id, revision }),
@@ -40,4 +40,9 @@ export async function unlessDeleted(
     if (row?.deleted_at !== null) return "deleted";
     revisions.set(row.id, row.revision);
   }
+}
+
+/** One that was emptied before tells nothing, though it still has its place among the entries. */
+function isToldSummary({ kind, data }: PathEntry): boolean {
+  return (kind === "compaction" || kind === "branch_summary") && data.erased === undefined;
 }
