@@ -116,6 +116,13 @@ describe("why a request does not extend the one before", () => {
     );
   });
 
+  test("a note about an edit that goes while all behind it stays is a message that reads differently", () => {
+    const edited = request([block("e1", "message", "edit"), block("m2")]);
+    expect(firstBreak(edited, request([block("m2"), block("m3")]))[0]?.reason).toContain(
+      "an earlier message reads differently now",
+    );
+  });
+
   test("several at once are told in the order of their blocks, with what they cost", () => {
     const next = request([block("m9")], { tools: "t2" });
     expect(firstBreak(before, next)).toEqual([

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Block, BlockKind, Break, LeftOut, Source } from "../message/index.js";
+import type { Block, BlockKind, Break, LeftOut } from "../message/index.js";
 
 /** A block's address: a hash under the chat's own key, so that nobody can test a guess at an erased word against it. */
 export function blockId(key: Uint8Array, bytes: Uint8Array | string): string {
@@ -134,8 +134,9 @@ function historyReason(
   const voided = hints.left_out?.find(({ message_id }) => message_id === summaryBefore);
   if (voided) return `the summary is left out: ${voided.reason}`;
   const isNew = hints.since === undefined || (summaryNow ?? "") > hints.since;
-  if (summaryNow !== undefined && summaryNow !== summaryBefore && isNew)
-    return "the conversation was compacted";
+  if (summaryNow !== undefined && summaryNow !== summaryBefore) {
+    return isNew ? "the conversation was compacted" : WENT_ELSEWHERE;
+  }
   if (found?.sources.some(({ type }) => type === "branch_summary")) return "the conversation was forked";
   if (summaryBefore !== undefined && summaryNow === undefined) {
     return "the conversation went on from before its compaction";
@@ -143,13 +144,16 @@ function historyReason(
   const ids = lost?.sources.map(({ id }) => id) ?? [];
   const gone = hints.left_out?.find(({ message_id }) => ids.includes(message_id));
   if (gone) return `an earlier message is left out: ${gone.reason}`;
-  // A note about an edit names the message, too, which stays where it is when the note goes.
-  const [own] = lost?.sources ?? [];
-  const isOwn = ({ type, id }: Source) => type === own?.type && id === own.id;
-  return after.some(({ sources }) => sources.some(isOwn))
+  // Where the conversation went elsewhere, nothing that came behind is there any more. By what a block is first of all:
+  // a note about an edit names the message, too, which stays where it is when the note goes.
+  const nameOf = ({ sources: [own] }: Block) => own && `${own.type} ${own.id}`;
+  const behind = new Set(before.slice(lost ? before.indexOf(lost) : before.length).map(nameOf));
+  return after.some((block) => behind.has(nameOf(block)))
     ? "an earlier message reads differently now"
-    : "the conversation went on from an earlier place";
+    : WENT_ELSEWHERE;
 }
+
+const WENT_ELSEWHERE = "the conversation went on from an earlier place";
 
 /** Everything is the same, but not in the same place: notices at the tail, for one, move with the newest turn. */
 function orderBreak(previous: readonly Block[], next: readonly Block[]): Break[] {
