@@ -130,6 +130,8 @@ const CAUSES: Readonly<Record<string, readonly string[]>> = {
   "the summary is left out": ["delete"],
   "left out: erased": ["delete"],
   "left out: deleted": ["delete"],
+  // A branch may begin in the middle of an answer.
+  "left out: thinking alone": ["fork"],
   "an earlier message reads differently now": ["rewrite", "model", "picture"],
   "a block moved to another place": ["model"],
   "the tools changed": ["model"],
