@@ -210,7 +210,7 @@ async function spendingViolations(read: Reads, calls: readonly CallEnvelope[]): 
   // A story may be told past midnight.
   const counted = spent
     .filter(({ account }) => account === `chat:${CHAT}`)
-    .reduce((sum, { spending }) => sum + spending.calls, 0);
+    .reduce((sum, { spending }) => sum + (spending.calls ?? 0), 0);
   return [
     ...negative.map(({ account, spending }) => `${account} spent ${JSON.stringify(spending)}`),
     ...(counted === calls.length ? [] : [`${counted} calls were paid, ${calls.length} were made`]),
