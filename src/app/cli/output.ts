@@ -28,8 +28,11 @@ export function output(json: boolean): Output {
   };
 }
 
-/** Rows of words in columns that line up. */
-export function columns(rows: readonly (readonly string[])[]): string {
+const LINE_BREAKS = /[\n\v\f\r\u0085\u2028\u2029]+/g;
+
+/** Rows of words in columns that line up. What a stranger is called, or a server calls its models, forges no row. */
+export function columns(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map((cell) => cell.replace(LINE_BREAKS, " ")));
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );

@@ -91,8 +91,12 @@ async function messageId(client: Client, chat: string, asked: string): Promise<s
   return row.id;
 }
 
+/** The beginning of what it says, on one line. */
+function clipped(text: unknown): string {
+  return clip(plain(String(text ?? "").replace(/\s+/g, " ")), WORDS_SHOWN);
+}
+
 function inWords({ kind, message, data }: TreeEntry): string {
-  const clipped = (text: unknown) => clip(plain(String(text ?? "").replace(/\s+/g, " ")), WORDS_SHOWN);
   switch (kind) {
     case "message":
       if (!message) return "(its message is gone)";
@@ -123,5 +127,5 @@ function isLabel({ kind, data }: TreeEntry): boolean {
 /** By entry: the newest name it was given. */
 function labelsOf(entries: readonly TreeEntry[]): Map<string, string> {
   const labels = entries.filter(isLabel);
-  return new Map(labels.map(({ parent, data }) => [parent ?? "", `“${plain(String(data.content))}”`]));
+  return new Map(labels.map(({ parent, data }) => [parent ?? "", `“${clipped(data.content)}”`]));
 }
