@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CANARY, ENVIRONMENT, LongSession } from "../../testing/longSession.js";
 import type { Call } from "../../message/index.js";
+import { createClient } from "../client/index.js";
 
 /** So many calls are made; the long form takes a few minutes. LONGHAND_SEED runs a session again. */
 const CALLS = process.env.LONGHAND_LONG ? 1_000 : 32;
@@ -176,18 +177,19 @@ function stillSaid({ silenced, vendors }: LongSession): string[] {
 }
 
 async function allReceipts({ server }: LongSession): Promise<Receipt[]> {
+  const client = createClient({ baseUrl: server.baseUrl, token: server.token });
   const receipts: Receipt[] = [];
   for (let after: unknown = ""; after !== null; ) {
     const page = await server.ask("GET", `/v1/chats/home/calls?limit=500${after ? `&after=${after}` : ""}`);
     for (const { id } of page.body.calls as { id: string }[]) {
-      const { body } = await server.ask("GET", `/v1/calls/${id}`);
+      const call = await client.call(id);
       const response = await fetch(`${server.baseUrl}/v1/calls/${id}/request`, {
         headers: { authorization: `Bearer ${server.token}` },
       });
       if (response.status !== 200 && response.status !== 410)
         throw new Error(`call ${id}: ${response.status}`);
       const bytes = response.status === 200 ? Buffer.from(await response.arrayBuffer()) : null;
-      receipts.push({ ...(body as unknown as Call), bytes });
+      receipts.push({ ...call, bytes });
     }
     after = page.body.next;
   }
