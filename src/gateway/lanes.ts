@@ -15,6 +15,11 @@ type Running = { claim: Claim; controller: AbortController; ended: Promise<void>
 /** How long an interrupted lane may take to notice; one that hangs must not hold up the server's end. */
 const NOTICE_MS = 2000;
 
+/** What of the hall lanes need. */
+export type LanesHall = Pick<Hall, "store" | "holder" | "clock" | "log"> & {
+  limits: Pick<Hall["limits"], "leaseMs">;
+};
+
 /** Takes free lanes of one kind of work, a bounded number at once, and keeps their leases while they run. */
 export class Lanes {
   private readonly running = new Map<string, Running>();
@@ -26,7 +31,7 @@ export class Lanes {
   private readonly undo: (() => void)[] = [];
 
   constructor(
-    private readonly hall: Hall,
+    private readonly hall: LanesHall,
     private readonly kind: WorkKind,
     private readonly atOnce: number,
     private readonly run: LaneRunner,
